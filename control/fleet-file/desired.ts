@@ -3,11 +3,7 @@ import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-sett
 import type { FoundEgg } from '../game-servers/index.ts';
 import type { OrganisationLimits, ServiceContent } from '../organisations/index.ts';
 import type { GeoContent } from '../firewall/geo/index.ts';
-import type {
-  RuleContent,
-  WantedFilter,
-  WantedRule,
-} from '@portcullis/core/firewall/rules/content.ts';
+import type { WantedFilter, WantedRule } from '@portcullis/core/firewall/rules/content.ts';
 import type { DefaultAction } from '@portcullis/core/firewall/policy.ts';
 import type { DeclaredObjects } from '../operator/index.ts';
 import type { Position } from './mistakes.ts';
@@ -26,7 +22,6 @@ export interface FleetFile {
   /** The operator's own, for prefixes of any organisation. */
   readonly asns: readonly DesiredAsn[];
   readonly organisations: readonly DesiredOrganisation[];
-  readonly baseline: readonly DesiredBaselineRule[];
 }
 
 export interface Located {
@@ -106,11 +101,6 @@ export interface DesiredGroup extends Located {
 export interface DesiredGeoRule extends Located {
   readonly content: GeoContent;
   readonly targets: readonly DesiredTarget[];
-}
-
-export interface DesiredBaselineRule extends Located {
-  readonly prefix: string;
-  readonly rule: RuleContent;
 }
 
 /** An egg by its name in the file. */

@@ -1,6 +1,6 @@
 import type { Form } from '@portcullis/contract/schemas/declared/shapes.ts';
 import { formatAddress, parseAddress } from '@portcullis/core/net/address.ts';
-import { formatCidr, parseCidr } from '@portcullis/core/net/cidr.ts';
+import { formatCidr, formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { Parsed } from '@portcullis/core/net/parsed.ts';
 import { parsePortExpression } from '@portcullis/core/net/ports.ts';
 import { timeView } from '../http/operations/view.ts';
@@ -43,6 +43,18 @@ function parsePorts(expression: string): Parsed<string> {
   if (!parsed.ok) return { ok: false, reason: `${parsed.reason}.` };
   const parts = parsed.value.map(({ low, high }) => (low === high ? `${low}` : `${low}-${high}`));
   return { ok: true, value: parts.join(',') };
+}
+
+/** The network for people: a single address without its length. */
+export function showCidr(cidr: string): string {
+  const parsed = parseCidr(cidr);
+  return parsed.ok ? formatNetwork(parsed.value) : cidr;
+}
+
+/** Makes a parser's reason a sentence. */
+export function sentence(reason: string): string {
+  const text = reason.charAt(0).toUpperCase() + reason.slice(1);
+  return /[.?!]$/.test(text) ? text : `${text}.`;
 }
 
 /** Parses an RFC 3339 time with an offset, and checks the calendar. */

@@ -57,6 +57,10 @@ export interface Kind<T extends object = object, Facts extends object = object> 
   complete?(given: Given<T>, outside: Outside): Partial<T>;
   /** Refuses what a schema cannot say. */
   check?(object: T, refuse: Refuse, outside: Outside): void;
+  /** Makes several objects of an entry of a file. */
+  spread?(entry: object): readonly Spread[];
+  /** Joins two entries of a file that are of one object. Absent: the second is refused. */
+  combine?(one: T, other: T, refuse: Refuse): T;
   /** Refuses objects that do not go together; `index` is that of the list. */
   checkAll?(
     objects: readonly T[],
@@ -130,6 +134,13 @@ export interface EggLibrary extends Pick<Outside, 'compile'> {
   find(name: string): Promise<EggFile>;
   /** An egg that came as a document. */
   read(document: unknown): EggFile;
+}
+
+/** One of several objects that an entry of a file makes. */
+export interface Spread {
+  readonly value: object;
+  /** Where the entry has what the object has at a pointer, if elsewhere. */
+  readonly pointers: Readonly<Record<string, string>>;
 }
 
 /** A field that names an object of another kind. */

@@ -31,7 +31,6 @@ import type {
   HoldingRef,
   ObjectAction,
 } from '../plan/change.ts';
-import { saveBaseline } from './baseline.ts';
 import { suspendKey, updateKey } from './keys.ts';
 
 export interface CreatedFleetKey {
@@ -158,9 +157,6 @@ export class PlanRun {
         return this.#saveBlocked(change);
       case 'default.set':
         return this.#saveDefault(change);
-      case 'baseline.add':
-      case 'baseline.remove':
-        return saveBaseline(this.#batch, change);
       case 'group.edit':
         return editGroup(this.#batch, change.id, change);
       case 'group.delete':

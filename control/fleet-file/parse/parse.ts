@@ -1,8 +1,7 @@
-import { DEFAULT_LIMITS, parseOrganisation } from './organisation.ts';
+import { parseOrganisation } from './organisation.ts';
 import { NOTHING_OUTSIDE, type Outside, readObjects } from '../../operator/index.ts';
-import type { DesiredBaselineRule, FleetFile, NamedEgg } from '../desired.ts';
+import type { FleetFile, NamedEgg } from '../desired.ts';
 import { type Mistake, MistakeList } from '../mistakes.ts';
-import { parseRules } from './firewall.ts';
 import { NamedPorts } from './named-ports.ts';
 import { Scope } from './scope.ts';
 import { refuseOverlaps, refuseSharedNumbers } from './shared.ts';
@@ -73,34 +72,10 @@ function parseChecked(text: FleetText, path: string, scope: Scope, outside: Outs
     eggs: eggsOf(outside),
     asns: operatorAsns,
     organisations,
-    baseline: parseBaseline(text.baseline ?? [], scope.in('baseline')),
   };
 }
 
 /** The eggs that were found for the file, by the names in it. */
 function eggsOf({ eggs }: Outside): NamedEgg[] {
   return [...eggs].flatMap(([name, file]) => (file.ok ? [{ name, found: file.found }] : []));
-}
-
-function parseBaseline(
-  entries: NonNullable<FleetText['baseline']>,
-  scope: Scope,
-): DesiredBaselineRule[] {
-  const found: DesiredBaselineRule[] = [];
-  const seen = new Set<string>();
-  for (const [index, entry] of entries.entries()) {
-    const itemScope = scope.in(index);
-    for (const prefix of itemScope.in('prefixes').cidrs(entry.prefixes)) {
-      const family = prefix.includes(':') ? 6 : 4;
-      const { maxPortsPerRequest: maxPorts } = DEFAULT_LIMITS;
-      const terms = { family, maxPorts, named: null } as const;
-      for (const { rule, at } of parseRules(entry.rules, terms, itemScope.in('rules'))) {
-        const key = `${prefix} ${JSON.stringify(rule)}`;
-        if (seen.has(key)) itemScope.refuse(`${prefix} has a baseline rule twice.`);
-        seen.add(key);
-        found.push({ at, prefix, rule });
-      }
-    }
-  }
-  return found;
 }

@@ -1,9 +1,5 @@
 import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
-import type {
-  RuleContent,
-  WantedFilter,
-  WantedRule,
-} from '@portcullis/core/firewall/rules/content.ts';
+import type { WantedFilter, WantedRule } from '@portcullis/core/firewall/rules/content.ts';
 import type { GroupEdit } from '../../firewall/groups/index.ts';
 import type { GeoContent } from '../../firewall/geo/index.ts';
 import type { DesiredKey, DesiredService } from '../desired.ts';
@@ -109,8 +105,6 @@ export type FleetChange = ChangeDescription &
       }
     | { readonly do: 'geo.create'; readonly key: string; readonly content: GeoContent }
     | { readonly do: 'geo.delete'; readonly id: number }
-    | { readonly do: 'baseline.add'; readonly prefix: string; readonly rule: RuleContent }
-    | { readonly do: 'baseline.remove'; readonly id: number; readonly prefix: string }
     | (Pick<ObjectChange, 'kind' | 'object' | 'before'> & { readonly do: ObjectAction })
     | {
         readonly do: 'detection.set';

@@ -5,7 +5,8 @@ import {
 import type { Position } from '../mistakes.ts';
 import type { DetectionPlace } from './change.ts';
 import { describeDifferences, type PlanDraft } from './draft.ts';
-import { type PlannedHolding, showCidr } from './holdings.ts';
+import { showCidr } from '../../operator/index.ts';
+import type { PlannedHolding } from './holdings.ts';
 
 interface Scope {
   readonly organisation: string;

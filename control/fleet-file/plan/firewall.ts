@@ -1,5 +1,5 @@
 import { countOf } from '@portcullis/core/count.ts';
-import { filterKey, ruleIdentity, ruleKey } from '@portcullis/core/firewall/rules/content.ts';
+import { filterKey, ruleIdentity } from '@portcullis/core/firewall/rules/content.ts';
 import { describeRule } from '@portcullis/core/firewall/rules/describe.ts';
 import { difference } from '@portcullis/core/firewall/rules/difference.ts';
 import { changedMarks, describeMarks } from '@portcullis/core/firewall/rules/marks.ts';
@@ -7,7 +7,8 @@ import type { DesiredGeoRule, DesiredGroup, DesiredTarget } from '../desired.ts'
 import type { CurrentAssignment, CurrentGroup } from '../state/state.ts';
 import type { HoldingRef } from './change.ts';
 import { type PlanDraft, planMatching } from './draft.ts';
-import { type HoldingIndex, type PlannedHolding, showCidr } from './holdings.ts';
+import { showCidr } from '../../operator/index.ts';
+import type { HoldingIndex, PlannedHolding } from './holdings.ts';
 
 export function planGroups(draft: PlanDraft, holdings: HoldingIndex): void {
   planMatching(draft, {
@@ -191,18 +192,5 @@ export function planDefaults(draft: PlanDraft, planned: readonly PlannedHolding[
       { do: 'default.set', sign: '~', subject, words, organisation, holding, cidr, action },
       at,
     );
-  }
-}
-
-export function planBaseline(draft: PlanDraft): void {
-  const left = new Map(draft.state.baseline.map((row) => [`${row.prefix} ${ruleKey(row)}`, row]));
-  for (const { prefix, rule, at } of draft.file.baseline) {
-    if (left.delete(`${prefix} ${ruleKey(rule)}`)) continue;
-    const change = { prefix, rule, subject: `baseline of ${showCidr(prefix)}`, organisation: null };
-    draft.add({ do: 'baseline.add', sign: '+', words: describeRule(rule), ...change }, at);
-  }
-  for (const { id, prefix, ...rule } of left.values()) {
-    const change = { id, prefix, subject: `baseline of ${showCidr(prefix)}`, organisation: null };
-    draft.add({ do: 'baseline.remove', sign: '-', words: describeRule(rule), ...change });
   }
 }

@@ -18,8 +18,7 @@ const EMPTY: FleetState = {
   geoRules: [],
   blocked: [],
   defaults: [],
-  baseline: [],
-  objects: { node: [], edge: [], collector: [], responder: [], server: [] },
+  objects: { node: [], baseline: [], edge: [], collector: [], responder: [], server: [] },
   detection: { organisations: new Map(), services: new Map(), holdings: new Map() },
   inside: new Map(),
 };

@@ -6,7 +6,7 @@ import type { FleetPlan } from './change.ts';
 import { planDetection } from './detection.ts';
 import { PlanDraft } from './draft.ts';
 import { planBlocked } from './blocked.ts';
-import { planBaseline, planDefaults, planGeoRules, planGroups } from './firewall.ts';
+import { planDefaults, planGeoRules, planGroups } from './firewall.ts';
 import { planObjects } from './objects.ts';
 import { noteEggs, noteUnknownServers } from './game-servers.ts';
 import { HoldingIndex, planHoldings } from './holdings.ts';
@@ -27,7 +27,6 @@ export function planChanges(file: FleetFile, state: FleetState): FleetPlan {
   planGeoRules(draft, index);
   planBlocked(draft, index);
   planDefaults(draft, planned);
-  planBaseline(draft);
   planObjects(draft);
   noteEggs(draft);
   noteUnknownServers(draft);

@@ -1,5 +1,6 @@
 import { MITIGATION_MODES } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import { MAX_BLOCKED } from '@portcullis/contract/operations/x1-blocked.ts';
+import { BaselineEntry } from '@portcullis/contract/schemas/declared/baseline.ts';
 import { COLLECTOR } from '@portcullis/contract/schemas/declared/collector.ts';
 import { EDGE } from '@portcullis/contract/schemas/declared/edge.ts';
 import { SERVER } from '@portcullis/contract/schemas/declared/game-server.ts';
@@ -58,7 +59,6 @@ const ruleFields = {
   destination_port: Type.Optional(namedPorts),
   source_ip: Type.Optional(text('An address or a CIDR; left out: any source.', 50)),
 };
-const rule = closed(ruleFields, 'A firewall rule; one is made for each port.');
 const marks = {
   ref: Type.Optional(text('Your own name for it, unique in the group; for one port.', 100)),
   expires_at: Type.Optional(moment),
@@ -215,13 +215,7 @@ export const FleetSchema = Type.Object(
       }),
     ),
     baseline: Type.Optional(
-      list(
-        closed({
-          prefixes: list(text('A CIDR.', 50), 'Where they hold.', { minItems: 1 }),
-          rules: list(rule, 'The rules.'),
-        }),
-        "The operator's own rules, before everybody else's.",
-      ),
+      list(BaselineEntry, "The operator's own rules, before everybody else's."),
     ),
     edges: Type.Optional(list(EDGE.schema, 'Hosts that enforce.')),
     collectors: Type.Optional(

@@ -37,7 +37,6 @@ export interface FleetState {
   readonly geoRules: readonly CurrentGeoRule[];
   readonly blocked: readonly CurrentBlocked[];
   readonly defaults: readonly CurrentDefault[];
-  readonly baseline: readonly (RuleContent & { readonly id: number; readonly prefix: string })[];
   readonly detection: CurrentDetection;
   /** Live own rules and filters whose addresses a network of the file would take out of a wider holding, by network. */
   readonly inside: ReadonlyMap<string, ObjectsInside>;
@@ -150,12 +149,6 @@ export async function loadFleetState(
         select d.holding_id as "holdingId", d.action, d.owner
           from default_actions d join holdings h on h.id = d.holding_id and h.cidr = d.target
          where d.deleted_generation is null`,
-      db,
-    ),
-    baseline: await rowsOf(
-      sql<FleetState['baseline'][number]>`
-        select id, prefix, action, protocol, abbrev(source::inet) as source, port from baseline_rules
-         where deleted_generation is null order by id`,
       db,
     ),
     detection: await loadDetection(db),

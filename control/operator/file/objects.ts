@@ -38,20 +38,30 @@ function readKind<At>(
   { at, refuse }: FilePlaces<At>,
   outside: Outside,
 ): Entry<At>[] {
-  const keys = new Set<string>();
-  const entries = entriesAt(file, kind.place).map(({ pointer, value }) => {
-    const within: Refuse = (inside, message) => refuse(pointer + inside, message);
-    const object = readObject(kind, value, within, outside);
-    const key = kind.key(object);
-    if (keys.has(key)) within(keyPointer(kind), `The ${subjectOf(kind, object)} is here twice.`);
-    keys.add(key);
-    return { object, at: at(pointer), pointer };
-  });
+  const entries = new Map<string, Entry<At>>();
+  for (const { pointer, value, pointers } of spreadAt(kind, file)) {
+    const within: Refuse = (inside, message) =>
+      refuse(pointer + (pointers[inside] ?? inside), message);
+    const read = readObject(kind, value, within, outside);
+    const other = entries.get(kind.key(read))?.object;
+    if (other !== undefined && kind.combine === undefined) {
+      within(keyPointer(kind), `The ${subjectOf(kind, read)} is here twice.`);
+    }
+    const object = other === undefined ? read : (kind.combine?.(other, read, within) ?? read);
+    entries.set(kind.key(object), { object, at: at(pointer), pointer });
+  }
+  const list = [...entries.values()];
   kind.checkAll?.(
-    entries.map(({ object }) => object),
-    (index, inside, message) => refuse(`${entries[index]?.pointer}${inside}`, message),
+    list.map(({ object }) => object),
+    (index, inside, message) => refuse(`${list[index]?.pointer}${inside}`, message),
   );
-  return entries;
+  return list;
+}
+
+function spreadAt(kind: Kind, file: object) {
+  return entriesAt(file, kind.place).flatMap(({ pointer, value }) =>
+    (kind.spread?.(value) ?? [{ value, pointers: {} }]).map((one) => ({ ...one, pointer })),
+  );
 }
 
 /** The field that tells objects apart in their list: the last one of the path. */
