@@ -11,7 +11,9 @@ import { RESPONDER } from './schemas/declared/responder.ts';
 
 export const OPERATOR_PREFIX = '/api/operator';
 
-/** What operates the fleet: a row per operation, for keys of the operator and for the sessions of operators. */
+/**
+ * Endpoints that operate the fleet: a row per operation, for keys of the operator and for the sessions of operators.
+ */
 export const OPERATOR_ENDPOINTS = [
   ...ORGANISATIONS,
   ...OPERATOR_SERVER_ENDPOINTS,

@@ -8,12 +8,12 @@ import { Problem } from '../problem.ts';
 import { loadOrganisations } from './store.ts';
 import { organisationView } from './views.ts';
 
-/** What an operator did, for the audit trail. */
+/** Actions that an operator did, for the audit trail. */
 export interface Done {
   readonly action: string;
   readonly target: string;
   readonly detail: Readonly<Record<string, unknown>>;
-  /** What was made, by its id; absent: nothing that has one. */
+  /** The object that was made, by its id; absent: nothing that has one. */
   readonly made?: { readonly id: number };
 }
 

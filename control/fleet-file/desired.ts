@@ -17,7 +17,7 @@ export interface FleetFile {
   readonly path: string;
   /** Of every kind of `control/operator`. */
   readonly objects: DeclaredObjects<Position>;
-  /** Those that its game servers name. */
+  /** Eggs that its game servers name. */
   readonly eggs: readonly NamedEgg[];
   /** The operator's own, for prefixes of any organisation. */
   readonly asns: readonly DesiredAsn[];

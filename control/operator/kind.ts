@@ -102,9 +102,9 @@ export interface Kind<T extends object = object, Facts extends object = object> 
   losses?(change: Losing<T, Facts>): string[];
   /** Why it cannot be removed by hand at present; null if it can. */
   hindrance?(current: Current<T, Facts>): string | null;
-  /** What requests and answers have beside the object (`beside` of its interface). */
+  /** Handles the fields of requests and answers that are beside the object (`input`). */
   readonly beside?: Beside<Facts>;
-  /** What the answer to a write says of the object, in sentences. */
+  /** Sentences about the object in the answer to a write. */
   remarks?(tx: Tx, current: Current<T, Facts>): Promise<string[]>;
   /** What it has that was made by hand, such as `2 servers`: the file cannot end it before. */
   holds?(current: Current<T, Facts>): string | null;
@@ -120,7 +120,7 @@ export interface Beside<Facts extends object> {
   show(facts: Facts): object;
 }
 
-/** What objects name that no kind declares. */
+/** Things that objects name and that no kind declares. */
 export interface Outside {
   readonly eggs: ReadonlyMap<string, EggFile>;
   /** Compiles `regex:` rules of eggs; null: nodes alone check them. */

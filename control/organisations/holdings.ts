@@ -3,7 +3,7 @@ import type { Db, Tx } from '../db/database.ts';
 import type { Owner } from '../db/schema.ts';
 import type { Batch } from '../fleet/batch.ts';
 
-/** What a holding says: a prefix, under an ASN or none, or what a service holds, for a time. */
+/** The content of a holding: a prefix, under an ASN or none, or what a service holds, for a time. */
 export interface HoldingContent {
   readonly cidr: string;
   readonly since: Date;

@@ -1,6 +1,6 @@
 /**
- * What organisations are and have: ASNs, services, holdings, limits and thresholds. Written by the fleet file and by
- * operators in the portal, each its own.
+ * Everything that organisations are and have: ASNs, services, holdings, limits and thresholds. Written by the fleet
+ * file and by operators in the portal, each its own.
  */
 export type { OrganisationLimits } from '../access/index.ts';
 export {

@@ -95,7 +95,7 @@ export async function deleteService(batch: Batch, id: number): Promise<void> {
 
 const SCOPES = { organisation: 'organisations', service: 'services', holding: 'holdings' } as const;
 
-/** What has settings of its own for detection. */
+/** A subject that has settings of its own for detection. */
 export type DetectionScope = keyof typeof SCOPES;
 
 export interface DetectionOfRow {

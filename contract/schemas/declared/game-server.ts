@@ -140,7 +140,7 @@ const eggDocument = Type.Record(Type.String(), Type.Unknown(), {
     'An egg as Pterodactyl or Pelican exports it, as JSON, with its scripts as they are. Pelican exports YAML too: `readEgg` makes JSON of it. `egg` may be left out then: it is the name in it.',
 });
 
-/** What a request has beside a server. */
+/** Fields that a request has beside a server. */
 export const BESIDE_SERVER = {
   external_id: sentTextOrNull({
     minLength: 1,

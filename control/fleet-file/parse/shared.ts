@@ -55,7 +55,7 @@ export function refuseOverlaps(organisations: readonly DesiredOrganisation[], sc
   }
 }
 
-/** Without `since`, a holding started when it was first applied, at an unknown time. */
+/** The start of a holding: without `since`, a holding started when it was first applied, at an unknown time. */
 function startOf({ since }: DesiredHolding): number {
   return since?.getTime() ?? Number.NEGATIVE_INFINITY;
 }

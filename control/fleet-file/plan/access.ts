@@ -75,7 +75,10 @@ interface OwnedRow {
   readonly owner: string;
 }
 
-/** What the portal still owns, by organisation: each noun with its live rows. One pass, because thousands may be closed. */
+/**
+ * Objects that the portal still owns, by organisation: each noun with its live rows. One pass, because thousands may
+ * be closed.
+ */
 function portalObjects({ state }: PlanDraft): ReadonlyMap<number, string> {
   const found = new Map<number, string[]>();
   const count = <T extends OwnedRow>(

@@ -65,7 +65,9 @@ function sameStart(row: CurrentHolding, wanted: DesiredHolding): boolean {
   return wanted.since !== null && row.since.getTime() === wanted.since.getTime();
 }
 
-/** Without \`since\` it matches the holding that continues; a holding that has ended stays as history. */
+/**
+ * Marks overlaps: without \`since\` it matches the holding that continues; a holding that has ended stays as history.
+ */
 function overlapping(now: Date) {
   return (row: CurrentHolding, wanted: DesiredHolding): boolean => {
     if (wanted.since === null) return row.until === null || row.until > now;

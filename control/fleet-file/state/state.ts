@@ -3,8 +3,7 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
 import type { ManagedFilter, Owner } from '../../db/schema.ts';
 import type { FilterContent, RuleContent } from '@portcullis/core/firewall/rules/content.ts';
-import { type StoredMarks, withDates } from '../../firewall/groups/index.ts';
-import { marksAsJson } from '../../firewall/mark-columns.ts';
+import { marksAsJson, type StoredMarks, withDates } from '../../firewall/groups/index.ts';
 import { loadObjects, type StoredObjects } from '../../operator/index.ts';
 import { type CurrentDetection, loadDetection } from './detection.ts';
 import {

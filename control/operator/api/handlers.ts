@@ -101,7 +101,7 @@ async function writeObject<T extends object>(
   return answerOf(tx, kind, { ...written, current });
 }
 
-/** What a request has beside the object, and the object. */
+/** Splits a request into what it has beside the object, and the object. */
 export function partition<T extends object, Names extends object>(
   body: T,
   names: Names,

@@ -14,9 +14,9 @@ export const PRIMARY = 'primary';
 export type ServerAllocation = ServerObject['allocations'][number];
 
 interface ServerFacts {
-  /** What a billing system calls it. */
+  /** The id by which a billing system calls it. */
   readonly externalId: string | null;
-  /** Of its ports, where none are listed. */
+  /** Protocols of its port, where none are listed. */
   readonly eggProtocols: readonly ('tcp' | 'udp')[];
   /** Its node has installed it, so it has files. */
   readonly provisioned: boolean;

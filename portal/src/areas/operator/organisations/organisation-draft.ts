@@ -3,7 +3,7 @@ import type { OrganisationInput } from '@portcullis/client/index.ts';
 /** The page sends all of an organisation. */
 type WholeOrganisation = Required<OrganisationInput>;
 
-/** As the fleet file's defaults (control/fleet-file/schema). */
+/** Limits as the fleet file's defaults (control/fleet-file/schema). */
 export const DEFAULT_LIMITS = {
   flags: ['firewall_api', 'attack_history_api'],
   limits: {

@@ -2,7 +2,7 @@ import type { ThresholdsInput } from '@portcullis/client/index.ts';
 import { containsCidr, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { Organisation } from '../queries.ts';
 
-/** What thresholds are set for. */
+/** The scope that thresholds are set for. */
 export interface ThresholdScope {
   /** `organisation`, `service 501`, `holding 7`. */
   readonly key: string;
@@ -79,7 +79,10 @@ function prefixesAround(holding: Holding, all: readonly Holding[]): string[] {
     .map(({ id }) => `holding ${id}`);
 }
 
-/** What a scope has that does not set it itself, and the name of where that is set; null: nowhere in the organisation. */
+/**
+ * A value that a scope has that does not set it itself, and the name of where that is set; null: nowhere in the
+ * organisation.
+ */
 export function inheritedOf<Field extends keyof ThresholdScope['set']>(
   scope: ThresholdScope,
   field: Field,

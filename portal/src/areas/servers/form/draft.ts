@@ -21,7 +21,7 @@ export const LIMIT_NAMES = Object.keys(LIMITS) as LimitName[];
 
 type LimitsDraft = Readonly<Record<LimitName, number | string>>;
 
-/** What the form of a new server holds. */
+/** The fields that the form of a new server holds. */
 export interface Draft {
   readonly name: string;
   /** A name of the library, or `OWN_EGG`; '': none is chosen. */
@@ -29,7 +29,7 @@ export interface Draft {
   readonly service: string | null;
   readonly node: string | null;
   readonly image: string | null;
-  /** Those of the chosen egg that differ from their default, by environment name. */
+  /** Variables: those of the chosen egg that differ from their default, by environment name. */
   readonly variables: Readonly<Record<string, string>>;
   readonly limits: LimitsDraft;
   readonly address: string | null;
@@ -50,7 +50,10 @@ export const EMPTY: Draft = {
   open: true,
 };
 
-/** The host that decides whether an egg can be chosen: of a node, else the one nearest to running it. Null: there is none. */
+/**
+ * The host that decides whether an egg can be chosen: of a node, else the one nearest to running it. Null: there is
+ * none.
+ */
 export function hostOf({ hosts }: Pick<Egg, 'hosts'>, node: string | null): EggHost | null {
   const considered = hosts.filter((host) => node === null || host.node === node);
   return (
@@ -73,7 +76,7 @@ export function givenVariables(
   return Object.fromEntries(given);
 }
 
-/** What a change of variables sends: null for those that have their default again. */
+/** The variables of a change: null for those that have their default again. */
 export function variablesPatch(
   variables: readonly EggVariable[],
   typed: Readonly<Record<string, string>>,
@@ -82,7 +85,7 @@ export function variablesPatch(
   return Object.fromEntries(variables.map(({ env }) => [env, given[env] ?? null]));
 }
 
-/** What `createServer` takes. `document`: that of an egg of its own. */
+/** The input that `createServer` takes. `document`: that of an egg of its own. */
 export function serverInput(
   organisation: string,
   draft: Draft,
@@ -117,7 +120,7 @@ function limitsBy<T>(valueOf: (limit: LimitName) => T): Record<LimitName, T> {
   >;
 }
 
-/** What a variable takes, in words, by the rules of its egg. */
+/** Describes what a variable takes, in words, by the rules of its egg. */
 export function describeRules(rules: readonly string[]): string {
   const isNumber = rules.includes('integer') || rules.includes('numeric');
   const words = rules.flatMap((rule) => {
