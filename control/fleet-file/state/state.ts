@@ -19,7 +19,7 @@ import {
 export interface FleetState {
   /** The time of the plan. */
   readonly now: Date;
-  /** Of every kind of `control/operator`. */
+  /** The objects of every kind of `control/operator`. */
   readonly objects: StoredObjects;
   readonly organisations: readonly CurrentOrganisation[];
   readonly asns: readonly {

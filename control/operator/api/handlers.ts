@@ -166,7 +166,8 @@ function pathReader(
       readers.flatMap(({ name, form, validator }) => {
         const value = params[name];
         if (value === undefined) return [];
-        const formed = form === undefined ? null : FORMS[form as Form](String(value));
+        const formed =
+          form === undefined || typeof value !== 'string' ? null : FORMS[form as Form](value);
         if (formed?.ok === false) throw new Problem('not_found', formed.reason);
         if (validator.fits(value)) return [[name, formed?.value ?? value]];
         const [wrong] = validator.explain(value);
