@@ -2,10 +2,10 @@ import { OPERATOR_ENDPOINTS as ORGANISATIONS } from './operations/operator.ts';
 import { declaredEndpoints } from './operations/declared.ts';
 import { OPERATOR_FLEET_ENDPOINTS } from './operations/operator-fleet.ts';
 import { OPERATOR_SERVER_ENDPOINTS } from './operations/operator-servers.ts';
-
 import { BASELINE } from './schemas/declared/baseline.ts';
 import { COLLECTOR } from './schemas/declared/collector.ts';
 import { EDGE } from './schemas/declared/edge.ts';
+import { SERVER } from './schemas/declared/game-server.ts';
 import { NODE } from './schemas/declared/node.ts';
 import { RESPONDER } from './schemas/declared/responder.ts';
 
@@ -23,4 +23,5 @@ export const OPERATOR_ENDPOINTS = [
   ...declaredEndpoints(EDGE),
   ...declaredEndpoints(COLLECTOR),
   ...declaredEndpoints(RESPONDER),
+  ...declaredEndpoints(SERVER),
 ] as const;

@@ -1,14 +1,13 @@
-import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox';
+import { type TObject, type TProperties, type TSchema, Type } from 'typebox';
 import { type OperatorEndpoint, RATE_HEADERS, type ResponseRow } from '../endpoint.ts';
 import type { ProblemCode } from '../problems.ts';
 import {
   bodySchema,
   type DeclaredKind,
-  type Filled,
   patchSchema,
   pathNames,
 } from '../schemas/declared/declared-kind.ts';
-import { owner } from '../schemas/operator.ts';
+import { answerSchema, viewSchema, writtenSchema } from '../schemas/declared/declared-answers.ts';
 import { Done } from '../schemas/portal-account.ts';
 import { CLOSED, id } from '../schemas/values.ts';
 import {
@@ -69,9 +68,10 @@ function reads<
       operationId: `list${plural}`,
       path: listPath,
       params: paramsOf(kind, listPath),
+      ...(kind.search && { query: kind.search }),
       summary: `List the ${many}`,
       description: 'As they are declared, by the fleet file or by hand.',
-      responses: readAnswer(`The ${many}.`, answerOf(Type.Array(View), plural)),
+      responses: readAnswer(`The ${many}.`, answerSchema(Type.Array(View), plural)),
     },
     {
       ...read,
@@ -80,7 +80,7 @@ function reads<
       params: paramsOf(kind, path),
       summary: `Read ${one}`,
       description: 'As it is declared. Its ETag is what `If-Match` of a write takes.',
-      responses: readAnswer(`The ${called}.`, answerOf(View, title)),
+      responses: readAnswer(`The ${called}.`, answerSchema(View, title)),
     },
   ] as const;
 }
@@ -95,7 +95,7 @@ function writes<
   const { path, title, about, example } = kind;
   const { one, called } = wordsOf(kind);
   const now = `The ${called} as it is now.`;
-  const Answered = answerOf(viewSchema(kind), title);
+  const Answered = writtenSchema(kind, viewSchema(kind));
   const answers = { ...saveAnswer(now, Answered, LOSSES), ...tagged(200, now, Answered) };
   const where = { path, params: paramsOf(kind, path), query: LossesQuery };
   return [
@@ -138,58 +138,6 @@ function tagged(status: 200 | 201, description: string, schema: TObject) {
   return { [status]: { description, schema, headers } } satisfies Readonly<
     Record<number, ResponseRow>
   >;
-}
-
-/** An object as it is answered: every field, and who declares it. */
-function viewSchema<Fields extends TProperties>({
-  title,
-  schema,
-}: Pick<DeclaredKind<string, string, string, string, Fields>, 'title' | 'schema'>) {
-  const { properties } = filled({ properties: schema.properties });
-  const shown = { ...properties, owner };
-  type View = Filled<Static<TObject<Fields>>> & { readonly owner: Static<typeof owner> };
-  return Type.Unsafe<View>({
-    type: 'object',
-    title: `Declared${title}`,
-    required: Object.keys(shown),
-    properties: shown,
-  });
-}
-
-/** The parts of a schema that have others in them. */
-interface Part {
-  readonly title?: string;
-  /** Later versions may add fields to an answer. */
-  readonly additionalProperties?: unknown;
-  readonly properties?: Readonly<Record<string, Part>>;
-  readonly items?: Part;
-  readonly anyOf?: readonly Part[];
-}
-
-/** A schema of which nothing is left out: every field of every object is there. */
-function filled({
-  additionalProperties: _open,
-  title,
-  properties,
-  items,
-  anyOf,
-  ...part
-}: Part): Part {
-  const members = Object.entries(properties ?? {});
-  return {
-    ...part,
-    ...(title !== undefined && { title: `Declared${title}` }),
-    ...(properties && {
-      required: members.map(([name]) => name),
-      properties: Object.fromEntries(members.map(([name, field]) => [name, filled(field)])),
-    }),
-    ...(items && { items: filled(items) }),
-    ...(anyOf && { anyOf: anyOf.map(filled) }),
-  };
-}
-
-function answerOf<S extends Parameters<typeof Type.Array>[0]>(data: S, title: string) {
-  return Type.Object({ data }, { title: `Declared${title}Answer` });
 }
 
 function paramsOf<Fields extends TProperties>(

@@ -1,6 +1,6 @@
 import type { Ability, Flag } from '@portcullis/core/access/abilities.ts';
 import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
-import type { GameServerContent } from '../declared/game-servers.ts';
+import type { FoundEgg } from '../game-servers/index.ts';
 import type { OrganisationLimits, ServiceContent } from '../organisations/index.ts';
 import type { GeoContent } from '../firewall/geo/index.ts';
 import type { WantedFilter, WantedRule } from '@portcullis/core/firewall/rules/content.ts';
@@ -17,10 +17,11 @@ export interface FleetFile {
   readonly path: string;
   /** The objects of every kind of `control/operator`. */
   readonly objects: DeclaredObjects<Position>;
+  /** Eggs that its game servers name. */
+  readonly eggs: readonly NamedEgg[];
   /** The operator's own, for prefixes of any organisation. */
   readonly asns: readonly DesiredAsn[];
   readonly organisations: readonly DesiredOrganisation[];
-  readonly gameServers: readonly DesiredGameServer[];
 }
 
 export interface Located {
@@ -102,6 +103,8 @@ export interface DesiredGeoRule extends Located {
   readonly targets: readonly DesiredTarget[];
 }
 
-export interface DesiredGameServer extends Located, GameServerContent {
-  readonly organisation: string;
+/** An egg by its name in the file. */
+export interface NamedEgg {
+  readonly name: string;
+  readonly found: FoundEgg;
 }

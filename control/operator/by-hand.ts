@@ -1,13 +1,21 @@
 import { createValidator, type Validator } from '@portcullis/contract/validator.ts';
 import { sql } from 'kysely';
-import { type Actor, type AuditEntry, recordAudit } from '../access/index.ts';
+import { type Actor, recordAudit } from '../access/index.ts';
 import type { Tx } from '../db/database.ts';
 import { constraintOf } from '../db/failure.ts';
 import { lockInstallation } from '../db/locks.ts';
 import { Batch } from '../fleet/batch.ts';
 import { sameState } from '../http/operations/etag.ts';
 import { conflict, type FieldError, Problem } from '../problem.ts';
-import { type Current, type Kind, type Refuse, subjectOf } from './kind.ts';
+import {
+  type Current,
+  type EggLibrary,
+  type Kind,
+  NOTHING_OUTSIDE,
+  type Outside,
+  type Refuse,
+  subjectOf,
+} from './kind.ts';
 import { kindNamed, type KindName } from './kinds.ts';
 import { differenceOf } from './plan.ts';
 import { readObject } from './read.ts';
@@ -54,6 +62,10 @@ export interface WriteTerms {
   readonly ifNoneMatch?: string | null;
   /** Also if something would be lost. */
   readonly allowsLosses?: boolean;
+  /** The word for the change in the audit trail. Default: `create` or `change`. */
+  readonly action?: string;
+  /** Where the eggs come from that an object names. */
+  readonly library?: EggLibrary;
 }
 
 export interface Written<T extends object> {
@@ -71,36 +83,42 @@ export async function saveByHand<T extends object>(
   batch: Batch,
   kind: Kind<T>,
   key: string,
-  make: (before: Current<T> | null) => object,
+  make: (before: Current<T> | null) => object | Promise<object>,
   terms: WriteTerms,
 ): Promise<Written<T>> {
   const { tx } = batch;
   const before = await loadForWrite(batch, kind, key, terms);
-  const given = make(before);
-  const object = readWhole(kind, given, before?.object ?? null);
+  const find = outsideOf(tx, kind, terms);
+  const object = await readWhole(kind, await make(before), before?.object ?? null, find);
   await requireReferences(tx, kind, object);
   const difference = differenceOf(kind, before, object);
   if (difference === null && before !== null)
     return { current: before, isNew: false, generation: null };
-  if (before !== null) refuseLosses(kind.losses?.({ before, after: object, isLast: false }), terms);
+  if (before !== null) {
+    refuseLosses(kind.losses?.({ before, after: object, isLast: false, byHand: true }), terms);
+  }
+  await kind.admit?.(tx, { object, before });
   await kind.save(batch, [{ object, before }]);
-  const action = `${kind.name}.${before === null ? 'create' : 'change'}`;
-  const organisationId = await organisationOf(tx, kind, object);
-  const detail = { words: difference?.words ?? '' };
-  const target = `${kind.name}:${key}`;
-  const generation = await finish(batch, terms.actor, { organisationId, action, target, detail });
+  const { action = before === null ? 'create' : 'change' } = terms;
+  const generation = await finish(batch, kind, { object, action, terms, words: difference?.words });
   const [current] = await kind.load(tx, [key]);
   if (current === undefined) throw new Error(`the ${subjectOf(kind, object)} was not saved`);
   return { current, isNew: before === null, generation };
 }
 
 /** Creates or changes an object that control declares by itself, such as the node of its own host. */
-export async function saveDeclared(batch: Batch, name: KindName, given: object): Promise<void> {
+export async function saveDeclared(
+  batch: Batch,
+  name: KindName,
+  given: object,
+  from: Pick<WriteTerms, 'library'> = {},
+): Promise<void> {
   const kind = kindNamed(name);
   if (kind === undefined) throw new Error(`there is no kind ${name}`);
   const key = kind.key(given);
   const [before = null] = await kind.load(batch.tx, [key]);
-  const object = readWhole(kind, given, before?.object ?? null);
+  const find = outsideOf(batch.tx, kind, from);
+  const object = await readWhole(kind, given, before?.object ?? null, find);
   await kind.save(batch, [{ object, before }]);
 }
 
@@ -117,12 +135,10 @@ export async function removeByHand<T extends object>(
   if (hindrance !== null) throw conflict(hindrance);
   if (kind.losses !== undefined && terms.allowsLosses !== true) {
     const isLast = (await kind.load(batch.tx)).length === 1;
-    refuseLosses(kind.losses({ before, after: null, isLast }), terms);
+    refuseLosses(kind.losses({ before, after: null, isLast, byHand: true }), terms);
   }
   await kind.remove(batch, [before]);
-  const organisationId = await organisationOf(batch.tx, kind, before.object);
-  const [action, target] = [`${kind.name}.remove`, `${kind.name}:${key}`];
-  await finish(batch, terms.actor, { organisationId, action, target });
+  await finish(batch, kind, { object: before.object, action: 'remove', terms });
 }
 
 export function noSuch(kind: Pick<Kind, 'name'>, key: string): Problem {
@@ -158,8 +174,16 @@ async function loadForWrite<T extends object>(
 
 const validators = new WeakMap<object, Validator<unknown>>();
 
-/** Reads a whole object, also one that no validator has seen. Throws 422 with every mistake at its place. */
-function readWhole<T extends object>(kind: Kind<T>, given: object, before: T | null): T {
+/**
+ * Reads a whole object, also one that no validator has seen. `find`: what it names that no kind declares. Throws 422
+ * with every mistake at its place.
+ */
+export async function readWhole<T extends object>(
+  kind: Kind<T>,
+  given: object,
+  before: T | null,
+  find: (given: object) => Promise<Outside>,
+): Promise<T> {
   const validator = validators.get(kind.schema) ?? createValidator(kind.schema);
   validators.set(kind.schema, validator);
   const errors: FieldError[] = validator.fits(given)
@@ -167,12 +191,24 @@ function readWhole<T extends object>(kind: Kind<T>, given: object, before: T | n
     : validator.explain(given).map(({ pointer, detail }) => ({ pointer, detail }));
   if (errors.length === 0) {
     const refuse: Refuse = (pointer, detail) => errors.push({ pointer, detail });
-    const object = readObject(kind, given, refuse);
+    const object = readObject(kind, given, refuse, await find(given));
     kind.checkByHand?.(object, refuse);
     const whole = kind.inherit?.(object, before, refuse) ?? object;
     if (errors.length === 0) return whole;
   }
   throw new Problem('invalid_request', errors.map(({ detail }) => detail).join(' '), { errors });
+}
+
+/** Finds what objects name that no kind declares. */
+export function outsideOf<T extends object>(
+  tx: Tx,
+  kind: Kind<T>,
+  { library }: Pick<WriteTerms, 'library'>,
+): (given: object) => Promise<Outside> {
+  return async (given) => {
+    if (kind.outside === undefined || library === undefined) return NOTHING_OUTSIDE;
+    return kind.outside(tx, given, library);
+  };
 }
 
 async function requireReferences<T extends object>(
@@ -210,13 +246,28 @@ async function organisationOf<T extends object>(
   return rows[0]?.id ?? null;
 }
 
-/** Takes the generation and writes the audit trail. */
-async function finish(
+interface Finished<T extends object> {
+  readonly object: T;
+  readonly action: string;
+  readonly terms: WriteTerms;
+  readonly words?: string | undefined;
+}
+
+/** Takes the generation and writes the audit trail, that of the object's organisation too. */
+async function finish<T extends object>(
   batch: Batch,
-  actor: Actor,
-  entry: Omit<AuditEntry, 'actor' | 'generation'>,
+  kind: Kind<T>,
+  { object, action: done, terms: { actor }, words }: Finished<T>,
 ): Promise<number | null> {
-  const generation = await batch.takeGeneration(entry.action);
-  await recordAudit(batch.tx, { ...entry, actor, generation });
+  const action = `${kind.name}.${done}`;
+  const generation = await batch.takeGeneration(action);
+  await recordAudit(batch.tx, {
+    actor,
+    organisationId: await organisationOf(batch.tx, kind, object),
+    action,
+    target: `${kind.name}:${kind.key(object)}`,
+    detail: words === undefined ? {} : { words },
+    generation,
+  });
   return generation;
 }

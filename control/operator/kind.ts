@@ -1,7 +1,9 @@
+import type { PatternCompiler } from '@portcullis/core/game-servers/eggs/rules.ts';
 import type { TObject } from 'typebox';
 import type { Db, Tx } from '../db/database.ts';
 import type { Owner } from '../db/schema.ts';
 import type { Batch } from '../fleet/batch.ts';
+import type { EggFile } from '../game-servers/index.ts';
 
 /** An object as it is stored. */
 export interface Current<T extends object, Facts extends object = object> {
@@ -37,6 +39,8 @@ export interface Kind<T extends object = object, Facts extends object = object> 
   readonly plural: string;
   /** The whole object: the file's JSON Schema, the request, the answer and the document are made of it. */
   readonly schema: TObject;
+  /** The fields of requests that are not declared (`beside`). */
+  readonly input?: object;
   /** The path of the API below its prefix: `/edges/{name}`. The last name is that of the object in its place. */
   readonly path: string;
   /** Where it is in the file: `/edges/*`; a name in braces is the member's name, and a field of the object. */
@@ -47,10 +51,12 @@ export interface Kind<T extends object = object, Facts extends object = object> 
   readonly refersTo: readonly Reference<T>[];
   /** The slug of its organisation. Absent: the kind is of none. */
   organisation?(object: T): string;
+  /** Finds what an object names that no kind declares, by hand: `given` matches the schema. */
+  outside?(tx: Tx, given: object, library: EggLibrary): Promise<Outside>;
   /** Returns fields that depend on others: a default, or one spelling. */
-  complete?(given: Given<T>): Partial<T>;
+  complete?(given: Given<T>, outside: Outside): Partial<T>;
   /** Refuses what a schema cannot say. */
-  check?(object: T, refuse: Refuse): void;
+  check?(object: T, refuse: Refuse, outside: Outside): void;
   /** Makes several objects of an entry of a file. */
   spread?(entry: object): readonly Spread[];
   /** Joins two entries of a file that are of one object. Absent: the second is refused. */
@@ -60,6 +66,14 @@ export interface Kind<T extends object = object, Facts extends object = object> 
     objects: readonly T[],
     refuse: (index: number, ...why: Parameters<Refuse>) => void,
   ): void;
+  /** Refuses objects of a file that do not go together with those that were made by hand. */
+  checkStored?(
+    objects: readonly T[],
+    byHand: readonly Current<T, Facts>[],
+    refuse: (index: number, message: string) => void,
+  ): void;
+  /** Throws when an object cannot be saved by hand at present, such as for lack of capacity. */
+  admit?(tx: Tx, wanted: Wanted<T, Facts>): Promise<void>;
   /** Refuses what only the fleet file may declare. */
   checkByHand?(object: T, refuse: Refuse): void;
   /** Takes over from what is stored what the declaration leaves open. */
@@ -80,16 +94,46 @@ export interface Kind<T extends object = object, Facts extends object = object> 
   shown?(object: T): Readonly<Record<string, unknown>>;
   /** Effects of a change beside its fields, in words that follow those of the fields. */
   further?(before: Current<T, Facts>, after: T): string[];
+  /** The words of a removal. Default: none. */
+  ending?(current: Current<T, Facts>): string;
   /** The object as it is answered, where something of it is not. */
   view?(object: T): object;
   /** Losses by a change (`after`) or a removal (null), in sentences: it then has to be allowed. */
   losses?(change: Losing<T, Facts>): string[];
   /** Why it cannot be removed by hand at present; null if it can. */
   hindrance?(current: Current<T, Facts>): string | null;
+  /** Handles the fields of requests and answers that are beside the object (`input`). */
+  readonly beside?: Beside<Facts>;
+  /** Sentences about the object in the answer to a write. */
+  remarks?(tx: Tx, current: Current<T, Facts>): Promise<string[]>;
   /** Objects of it that were made by hand, such as `2 servers`: the file cannot end it before. */
   holds?(current: Current<T, Facts>): string | null;
   /** Notes for the operator about a declared object, which change nothing. */
   notes?(object: T, current: Current<T, Facts> | null): string[];
+}
+
+/** Fields of requests and answers that are not declared, such as what a billing system calls an object. */
+export interface Beside<Facts extends object> {
+  /** Completes the object of a request by what the request has beside it. */
+  complete(tx: Tx, given: object, beside: object, library: EggLibrary): Promise<object>;
+  save(tx: Tx, key: string, beside: object): Promise<void>;
+  show(facts: Facts): object;
+}
+
+/** Things that objects name and that no kind declares. */
+export interface Outside {
+  readonly eggs: ReadonlyMap<string, EggFile>;
+  /** Compiles `regex:` rules of eggs; null: nodes alone check them. */
+  readonly compile: PatternCompiler | null;
+}
+
+export const NOTHING_OUTSIDE: Outside = { eggs: new Map(), compile: null };
+
+/** Where eggs come from when an object is written by hand. */
+export interface EggLibrary extends Pick<Outside, 'compile'> {
+  find(name: string): Promise<EggFile>;
+  /** An egg that came as a document. */
+  read(document: unknown): EggFile;
 }
 
 /** One of several objects that an entry of a file makes. */
@@ -113,6 +157,8 @@ export interface Losing<T extends object, Facts extends object = object> {
   readonly after: T | null;
   /** It is the only one of its kind. */
   readonly isLast: boolean;
+  /** It was named, rather than left out of a file. */
+  readonly byHand: boolean;
 }
 
 /** A kind of the interface, with what control does with its objects. */
@@ -124,7 +170,7 @@ export function defineKind<
   return { ...declared, ...kind };
 }
 
-type DeclaredMember = 'name' | 'title' | 'plural' | 'schema' | 'path';
+type DeclaredMember = 'name' | 'title' | 'plural' | 'schema' | 'path' | 'input';
 
 export function subjectOf<T extends object>(kind: Kind<T>, object: T): string {
   return kind.subject?.(object) ?? `${kind.name.replaceAll('-', ' ')} ${kind.key(object)}`;

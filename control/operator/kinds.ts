@@ -2,11 +2,12 @@ import type { Current, Kind } from './kind.ts';
 import { baseline } from './kinds/baseline.ts';
 import { collector } from './kinds/collector.ts';
 import { edge } from './kinds/edge.ts';
+import { server } from './kinds/game-server.ts';
 import { node } from './kinds/node.ts';
 import { responder } from './kinds/responder.ts';
 
 /** Every kind of object that an operator declares. A kind stands behind those that it refers to. */
-export const KINDS = [node, baseline, edge, collector, responder] as const;
+export const KINDS = [node, baseline, edge, collector, responder, server] as const;
 
 type AnyKind = (typeof KINDS)[number];
 export type KindName = AnyKind['name'];

@@ -1,4 +1,4 @@
-import { describeField, fieldsOf } from './fields.ts';
+import { describeField, type Field, fieldsOf } from './fields.ts';
 import { type Current, type Kind, subjectOf } from './kind.ts';
 
 /** A change of one object, in words. */
@@ -38,11 +38,20 @@ function describeChanges<T extends object>(kind: Kind<T>, before: T, after: T): 
 }
 
 function describeAll<T extends object>(kind: Kind<T>, object: T): Readonly<Record<string, string>> {
-  const fields = fieldsOf(kind.schema);
-  const shown = Object.entries(kind.shown?.(object) ?? object);
-  return Object.fromEntries(
-    shown.map(([name, value]) => [name, describeField(fields[name] ?? {}, value)]),
-  );
+  return Object.fromEntries(describeFields(fieldsOf(kind.schema), kind.shown?.(object) ?? object));
+}
+
+/** The fields in words; those of an object by their own names. */
+function describeFields(
+  fields: Readonly<Record<string, Field>>,
+  object: object,
+): (readonly [string, string])[] {
+  return Object.entries(object).flatMap(([name, value]) => {
+    const field = fields[name] ?? {};
+    return field.properties !== undefined && typeof value === 'object' && value !== null
+      ? describeFields(field.properties, value)
+      : [[name, describeField(field, value)] as const];
+  });
 }
 
 /** An object that a file declares, where it does. */
@@ -69,6 +78,8 @@ export interface PlanSink<At> {
   note(message: string): void;
 }
 
+const IMPLIED = { isLast: false, byHand: false } as const;
+
 /** Plans the changes that make the objects of a kind what a file declares. Objects made by hand are not touched. */
 export function planKind<T extends object, At>(
   kind: Kind<T>,
@@ -77,6 +88,11 @@ export function planKind<T extends object, At>(
   sink: PlanSink<At>,
 ): void {
   const left = new Map(rows.map((row) => [kind.key(row.object), row]));
+  kind.checkStored?.(
+    wanted.map(({ object }) => object),
+    rows.filter(({ owner }) => owner === 'portal'),
+    (index, message) => sink.refuse(wanted[index]?.at ?? null, message),
+  );
   for (const { object: declared, at } of wanted) {
     const before = left.get(kind.key(declared)) ?? null;
     left.delete(kind.key(declared));
@@ -89,7 +105,7 @@ export function planKind<T extends object, At>(
     for (const note of kind.notes?.(declared, before) ?? []) sink.note(note);
     const difference = differenceOf(kind, before, object);
     if (difference === null) continue;
-    const lost = before && kind.losses?.({ before, after: object, isLast: false });
+    const lost = before && kind.losses?.({ before, after: object, ...IMPLIED });
     for (const loss of lost ?? []) sink.lose(at, loss);
     sink.add({ ...difference, kind: kind.name, object, before }, at);
   }
@@ -112,8 +128,10 @@ function planRemoval<T extends object, At>(
     sink.refuse(null, message);
     return;
   }
-  for (const loss of kind.losses?.({ before, after: null, isLast }) ?? []) sink.lose(null, loss);
-  sink.add({ kind: kind.name, sign: '-', subject, words: '', object: null, before }, null);
+  const losing = { before, after: null, isLast, byHand: false };
+  for (const loss of kind.losses?.(losing) ?? []) sink.lose(null, loss);
+  const words = kind.ending?.(before) ?? '';
+  sink.add({ kind: kind.name, sign: '-', subject, words, object: null, before }, null);
 }
 
 /** Returns null when something was refused. */

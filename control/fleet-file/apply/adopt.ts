@@ -36,7 +36,7 @@ interface Named {
   readonly when?: Fragment;
 }
 
-function namesOf({ organisations, asns, ...file }: FleetFile): Named[] {
+function namesOf({ organisations, asns }: FleetFile): Named[] {
   /** `acme ci`: names that are unique inside an organisation. */
   const inside = (name: Fragment): Fragment =>
     sql`(select slug from organisations where id = organisation_id) || ' ' || ${name}`;
@@ -64,11 +64,6 @@ function namesOf({ organisations, asns, ...file }: FleetFile): Named[] {
   ]);
   return [
     { table: 'asns', key: sql`asn::text`, names: asns.map(({ asn }) => String(asn)) },
-    {
-      table: 'game_servers',
-      key: sql`uuid::text`,
-      names: file.gameServers.map(({ uuid }) => uuid),
-    },
     ...all.filter(({ names }) => names.length > 0),
   ];
 }

@@ -1,11 +1,6 @@
 import { sql } from 'kysely';
 import { type Actor, createKeys, type NewKey } from '../../access/index.ts';
 import { assignGeoRule, createGeoRule, deleteGeoRule } from '../../firewall/geo/index.ts';
-import {
-  changeGameServer,
-  createGameServer,
-  deleteGameServer,
-} from '../../declared/game-servers.ts';
 import { applyChanges } from '../../operator/index.ts';
 import { endBlocked, saveBlocked } from '../../firewall/blocked/index.ts';
 import { setDefault } from '../../firewall/defaults/index.ts';
@@ -162,10 +157,6 @@ export class PlanRun {
         return this.#saveBlocked(change);
       case 'default.set':
         return this.#saveDefault(change);
-      case 'server.create':
-      case 'server.update':
-      case 'server.delete':
-        return this.#saveServer(change);
       case 'group.edit':
         return editGroup(this.#batch, change.id, change);
       case 'group.delete':
@@ -176,16 +167,6 @@ export class PlanRun {
       case 'geo.assign':
         return this.#assignGeoRule(change);
     }
-  }
-
-  async #saveServer(
-    change: Change<'server.create' | 'server.update' | 'server.delete'>,
-  ): Promise<void> {
-    if (change.do === 'server.delete') return deleteGameServer(this.#batch, change.uuid);
-    if (change.do === 'server.update') {
-      return changeGameServer(this.#batch, change.server, change.move);
-    }
-    await createGameServer(this.#batch, change.server, this.#idOf(change));
   }
 
   get #tx() {

@@ -1,11 +1,11 @@
 import { parseOrganisation } from './organisation.ts';
-import { readObjects } from '../../operator/index.ts';
-import type { FleetFile } from '../desired.ts';
+import { NOTHING_OUTSIDE, type Outside, readObjects } from '../../operator/index.ts';
+import type { FleetFile, NamedEgg } from '../desired.ts';
 import { type Mistake, MistakeList } from '../mistakes.ts';
 import { NamedPorts } from './named-ports.ts';
 import { Scope } from './scope.ts';
 import { refuseOverlaps, refuseSharedNumbers } from './shared.ts';
-import { type LoadedEggs, NO_EGGS, parseGameServers } from './game-servers.ts';
+import { checkServers } from './game-servers.ts';
 import type { FleetText } from '../schema/schema.ts';
 import { checkSchema } from '../schema/check.ts';
 import { type Environment, type Located, locateYaml } from '../read/yaml-source.ts';
@@ -40,33 +40,42 @@ export function checkFleet(text: string, path: string, env: Environment): Checke
 export function parseFleet(
   { text, located, mistakes }: CheckedFleet,
   path: string,
-  eggs: LoadedEggs = NO_EGGS,
+  outside: Outside = NOTHING_OUTSIDE,
 ): FleetFileResult {
-  const value = parseChecked(text, path, new Scope(located, mistakes), eggs);
+  const value = parseChecked(text, path, new Scope(located, mistakes), outside);
   return mistakes.empty ? { ok: true, value } : { ok: false, mistakes: mistakes.list() };
 }
 
-function parseChecked(text: FleetText, path: string, scope: Scope, eggs: LoadedEggs): FleetFile {
+function parseChecked(text: FleetText, path: string, scope: Scope, outside: Outside): FleetFile {
   const asns = text.asns ?? [];
   scope.in('asns').unique(asns, String, '', 'The ASN');
   const operatorAsns = asns.map((asn, index) => ({ asn, at: scope.in('asns', index).at }));
+  const places = {
+    at: (pointer: string) => scope.inside(pointer).at,
+    refuse: (pointer: string, message: string) => scope.inside(pointer).refuse(message),
+  };
+  const objects = readObjects(text, places, outside);
+  const servers = objects.server.map(({ object }) => object);
   const organisations = Object.entries(text.organisations ?? {}).map(([slug, organisation]) =>
     parseOrganisation(slug, organisation, {
       scope: scope.in('organisations', slug),
-      named: new NamedPorts(text.game_servers ?? [], slug),
+      named: new NamedPorts(servers, slug),
       operatorAsns: asns,
     }),
   );
   refuseSharedNumbers({ organisations, operatorAsns }, scope);
   refuseOverlaps(organisations, scope);
+  checkServers(servers, organisations, scope.in('game_servers'));
   return {
     path,
-    objects: readObjects(text, {
-      at: (pointer) => scope.inside(pointer).at,
-      refuse: (pointer, message) => scope.inside(pointer).refuse(message),
-    }),
+    objects,
+    eggs: eggsOf(outside),
     asns: operatorAsns,
     organisations,
-    gameServers: parseGameServers(text, organisations, eggs, scope),
   };
+}
+
+/** The eggs that were found for the file, by the names in it. */
+function eggsOf({ eggs }: Outside): NamedEgg[] {
+  return [...eggs].flatMap(([name, file]) => (file.ok ? [{ name, found: file.found }] : []));
 }

@@ -1,9 +1,8 @@
 import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { WantedFilter, WantedRule } from '@portcullis/core/firewall/rules/content.ts';
 import type { GroupEdit } from '../../firewall/groups/index.ts';
-import type { ServerMove } from '../../declared/game-servers.ts';
 import type { GeoContent } from '../../firewall/geo/index.ts';
-import type { DesiredGameServer, DesiredKey, DesiredService } from '../desired.ts';
+import type { DesiredKey, DesiredService } from '../desired.ts';
 import type { HoldingContent, OrganisationLimits } from '../../organisations/index.ts';
 import type { DefaultAction } from '@portcullis/core/firewall/policy.ts';
 import type { KindName, ObjectChange } from '../../operator/index.ts';
@@ -107,13 +106,6 @@ export type FleetChange = ChangeDescription &
     | { readonly do: 'geo.create'; readonly key: string; readonly content: GeoContent }
     | { readonly do: 'geo.delete'; readonly id: number }
     | (Pick<ObjectChange, 'kind' | 'object' | 'before'> & { readonly do: ObjectAction })
-    | { readonly do: 'server.create'; readonly server: DesiredGameServer }
-    | {
-        readonly do: 'server.update';
-        readonly server: DesiredGameServer;
-        readonly move: ServerMove;
-      }
-    | { readonly do: 'server.delete'; readonly uuid: string }
     | {
         readonly do: 'detection.set';
         readonly of: DetectionPlace;

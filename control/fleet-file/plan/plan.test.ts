@@ -18,8 +18,7 @@ const EMPTY: FleetState = {
   geoRules: [],
   blocked: [],
   defaults: [],
-  objects: { node: [], baseline: [], edge: [], collector: [], responder: [] },
-  gameServers: [],
+  objects: { node: [], baseline: [], edge: [], collector: [], responder: [], server: [] },
   detection: { organisations: new Map(), services: new Map(), holdings: new Map() },
   inside: new Map(),
 };

@@ -8,7 +8,7 @@ import { PlanDraft } from './draft.ts';
 import { planBlocked } from './blocked.ts';
 import { planDefaults, planGeoRules, planGroups } from './firewall.ts';
 import { planObjects } from './objects.ts';
-import { planGameServers } from './game-servers.ts';
+import { noteEggs, noteUnknownServers } from './game-servers.ts';
 import { HoldingIndex, planHoldings } from './holdings.ts';
 
 /**
@@ -28,7 +28,8 @@ export function planChanges(file: FleetFile, state: FleetState): FleetPlan {
   planBlocked(draft, index);
   planDefaults(draft, planned);
   planObjects(draft);
-  planGameServers(draft);
+  noteEggs(draft);
+  noteUnknownServers(draft);
   planDetection(draft, planned);
   return draft.finish();
 }

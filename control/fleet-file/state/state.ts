@@ -5,7 +5,6 @@ import type { ManagedFilter, Owner } from '../../db/schema.ts';
 import type { FilterContent, RuleContent } from '@portcullis/core/firewall/rules/content.ts';
 import { marksAsJson, type StoredMarks, withDates } from '../../firewall/groups/index.ts';
 import { loadObjects, type StoredObjects } from '../../operator/index.ts';
-import { type CurrentGameServer, loadGameServers } from '../../declared/game-servers.ts';
 import { type CurrentDetection, loadDetection } from './detection.ts';
 import {
   type CurrentHolding,
@@ -37,7 +36,6 @@ export interface FleetState {
   readonly geoRules: readonly CurrentGeoRule[];
   readonly blocked: readonly CurrentBlocked[];
   readonly defaults: readonly CurrentDefault[];
-  readonly gameServers: readonly CurrentGameServer[];
   readonly detection: CurrentDetection;
   /** Live own rules and filters whose addresses a network of the file would take out of a wider holding, by network. */
   readonly inside: ReadonlyMap<string, ObjectsInside>;
@@ -152,7 +150,6 @@ export async function loadFleetState(
          where d.deleted_generation is null`,
       db,
     ),
-    gameServers: await loadGameServers(db),
     detection: await loadDetection(db),
     inside: await loadInside(db, networks),
   };
