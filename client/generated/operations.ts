@@ -186,23 +186,22 @@ export type AgentStateRequest = {
   readonly secret: string;
 };
 
+/** Where players reach it. */
 export type Allocation = {
-  readonly ip: string;
+  readonly ip: IpAddress;
   readonly port: number;
-  readonly protocols: ReadonlyArray<'tcp' | 'udp'>;
-  readonly variable: string | null;
-  readonly name: string | null;
 };
 
 export type AllocationInput = {
   /** An address of the node. */
   readonly ip: string;
+  /** A port. */
   readonly port: number;
-  readonly protocols?: ReadonlyArray<'tcp' | 'udp'>;
-  /** Is set to the port. */
-  readonly variable?: string;
+  readonly protocols?: ReadonlyArray<'tcp' | 'udp'> | null;
+  /** A variable of the egg that is set to the port. */
+  readonly variable?: string | null;
   /** What the port is for. */
-  readonly name?: string;
+  readonly name?: string | null;
 };
 
 /** What drops packets to the address beside its rules, as far as is accepted. */
@@ -465,6 +464,27 @@ export type AuditTrail = {
   };
 };
 
+export type BaselineInput = {
+  /** The rules. */
+  readonly rules: readonly BaselineRule[];
+};
+
+export type BaselinePatch = {
+  readonly rules?: readonly BaselineRule[] | null;
+};
+
+/** A firewall rule; one is made for each port. */
+export type BaselineRule = {
+  /** What happens to a packet that matches. */
+  readonly action: 'allow' | 'deny';
+  /** icmp is ICMPv6 on IPv6. */
+  readonly protocol: 'tcp' | 'udp' | 'icmp' | 'gre' | 'esp' | 'any';
+  /** A port, or an expression of ports; left out: any. */
+  readonly destination_port?: string | number | null;
+  /** An address or a CIDR; left out: any source. */
+  readonly source_ip?: string | null;
+};
+
 /** A rule of the operator on the address's prefix. */
 export type BaselineRuleOf = {
   readonly id: number;
@@ -568,13 +588,19 @@ export type CatalogueEntry = {
   readonly category: 'protocols' | 'games' | (string & {});
 };
 
-/** As in the fleet file. */
 export type CollectorInput = {
-  /** ADDRESS:PORT. */
+  /** ADDRESS:PORT for sFlow, NetFlow and IPFIX over UDP. */
   readonly listen: string;
   /** Who may send. */
-  readonly exporters: readonly ExporterInput[];
-  readonly site?: string;
+  readonly exporters: readonly Exporter[];
+  /** What an edge of this site counts is the same traffic. Default: that of the first edge. */
+  readonly site?: string | null;
+};
+
+export type CollectorPatch = {
+  readonly listen?: string | null;
+  readonly exporters?: readonly Exporter[] | null;
+  readonly site?: string | null | null;
 };
 
 export type CommandRequest = {
@@ -601,14 +627,11 @@ export type CopyRequest = {
   readonly to: string;
 };
 
+/** What happens when it ends by itself. */
 export type CrashPolicy = {
-  readonly restart: boolean;
-  readonly within_seconds: number;
-};
-
-export type CrashPolicyInput = {
+  /** Whether it is started again. */
   readonly restart?: boolean;
-  /** A crash this soon after another leaves it offline. Default: 60. */
+  /** A crash this soon after another leaves it offline. */
   readonly within_seconds?: number;
 };
 
@@ -622,6 +645,227 @@ export type DecidedBy = {
   readonly managed_by_group: GroupRef | null;
   /** A port of a game server as `SERVER:PORT`: the name of the server or its uuid, and the name of the port; `primary` is the first one. The rule follows it. Null: it has its port by number. */
   readonly named_port: string | null;
+};
+
+export type DeclaredAllocationInput = {
+  /** An address of the node. */
+  readonly ip: string;
+  /** A port. */
+  readonly port: number;
+  readonly protocols: ReadonlyArray<'tcp' | 'udp'> | null;
+  /** A variable of the egg that is set to the port. */
+  readonly variable: string | null;
+  /** What the port is for. */
+  readonly name: string | null;
+};
+
+export type DeclaredBaseline = {
+  /** Where they hold. */
+  readonly prefix: string;
+  /** The rules. */
+  readonly rules: readonly DeclaredBaselineRule[];
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
+};
+
+export type DeclaredBaselineAnswer = {
+  readonly data: DeclaredBaseline;
+};
+
+/** A firewall rule; one is made for each port. */
+export type DeclaredBaselineRule = {
+  /** What happens to a packet that matches. */
+  readonly action: 'allow' | 'deny';
+  /** icmp is ICMPv6 on IPv6. */
+  readonly protocol: 'tcp' | 'udp' | 'icmp' | 'gre' | 'esp' | 'any';
+  /** A port, or an expression of ports; left out: any. */
+  readonly destination_port: string | number | null;
+  /** An address or a CIDR; left out: any source. */
+  readonly source_ip: string | null;
+};
+
+export type DeclaredBaselinesAnswer = {
+  readonly data: readonly DeclaredBaseline[];
+};
+
+export type DeclaredCollector = {
+  /** What the collector is called. */
+  readonly name: string;
+  /** ADDRESS:PORT for sFlow, NetFlow and IPFIX over UDP. */
+  readonly listen: string;
+  /** Who may send. */
+  readonly exporters: readonly DeclaredExporter[];
+  /** What an edge of this site counts is the same traffic. Default: that of the first edge. */
+  readonly site: string | null;
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
+};
+
+export type DeclaredCollectorAnswer = {
+  readonly data: DeclaredCollector;
+};
+
+export type DeclaredCollectorsAnswer = {
+  readonly data: readonly DeclaredCollector[];
+};
+
+/** What happens when it ends by itself. */
+export type DeclaredCrashPolicy = {
+  /** Whether it is started again. */
+  readonly restart: boolean;
+  /** A crash this soon after another leaves it offline. */
+  readonly within_seconds: number;
+};
+
+export type DeclaredEdge = {
+  /** What the edge enrols as. */
+  readonly name: string;
+  /** Where it stands. Default: its name. */
+  readonly site: string;
+  /** Network devices that packets from outside come in by. */
+  readonly devices: readonly string[];
+  /** Prefixes that it serves. Default: all. */
+  readonly serves: readonly string[];
+  /** Directions that it sees. */
+  readonly sees: 'both' | 'inbound';
+  /** limit: where several edges may see one datagram. */
+  readonly fragments: 'reassemble' | 'limit';
+  /** Always reachable on the edge host. */
+  readonly management: readonly DeclaredManagementPort[];
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
+};
+
+export type DeclaredEdgeAnswer = {
+  readonly data: DeclaredEdge;
+};
+
+export type DeclaredEdgesAnswer = {
+  readonly data: readonly DeclaredEdge[];
+};
+
+export type DeclaredExporter = {
+  /** The exporter. */
+  readonly ip: string;
+  /** Where the exporter sends none. */
+  readonly sampling_rate: number | null;
+  /** The destinations of which it is believed. A new exporter has to say it; one without it stays as it is. */
+  readonly prefixes: readonly string[] | 'all' | null;
+};
+
+export type DeclaredManagementPort = {
+  /** Of the port. */
+  readonly protocol: 'tcp' | 'udp';
+  /** A port. */
+  readonly port: number;
+};
+
+export type DeclaredNode = {
+  /** What the node enrols as. */
+  readonly name: string;
+  /** MiB that it offers to servers that are placed. Default: without limit. */
+  readonly memory: number | null;
+  /** As of memory. */
+  readonly disk: number | null;
+  /** From which servers that are placed get a port. */
+  readonly addresses: readonly string[];
+  /** A port expression: those that such servers get. */
+  readonly ports: string;
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
+};
+
+export type DeclaredNodeAnswer = {
+  readonly data: DeclaredNode;
+};
+
+export type DeclaredNodesAnswer = {
+  readonly data: readonly DeclaredNode[];
+};
+
+export type DeclaredResponder = {
+  /** How the file finds it again. */
+  readonly name: string;
+  readonly command: readonly string[] | null;
+  /** An http or https URL that the attack is posted to as JSON. */
+  readonly webhook: string | null;
+  /** Sent as `Authorization: Bearer`, in a file best as ${NAME}; of webhooks only. It is not shown again. */
+  readonly secret: string | null;
+  readonly prefixes: readonly string[] | null;
+  /** Only attacks whose peak is above either. Default: all. */
+  readonly at: {
+    /** Packets per second. */
+    readonly pps: number | null;
+    /** Megabits per second. */
+    readonly mbps: number | null;
+  };
+  /** A call takes no longer. */
+  readonly timeout_seconds: number;
+  /** Taken back after so long, whatever the attack does. */
+  readonly expires_seconds: number;
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
+};
+
+export type DeclaredResponderAnswer = {
+  readonly data: DeclaredResponder;
+};
+
+export type DeclaredRespondersAnswer = {
+  readonly data: readonly DeclaredResponder[];
+};
+
+export type DeclaredServer = {
+  /** Its id for ever. */
+  readonly uuid: string;
+  /** The organisation that it belongs to. */
+  readonly organisation: string;
+  /** A service of the organisation. */
+  readonly service: number;
+  /** What people call it. */
+  readonly name: string;
+  /** The node that runs it. */
+  readonly node: string;
+  /** Its egg: a file beside the fleet file, or one of the library (`listEggs`). */
+  readonly egg: string;
+  /** SHA-256 of the parsed egg. Left out: of the egg that has the name now. */
+  readonly egg_digest: string;
+  /** The label of one of the egg's images. Null: the first. */
+  readonly image: string | null;
+  readonly variables: {
+    readonly [name: string]: string;
+  };
+  readonly limits: DeclaredServerLimits;
+  /** Its ports; the first one is SERVER_IP and SERVER_PORT. */
+  readonly allocations: readonly DeclaredAllocationInput[];
+  /** Its ports are allowed while it runs, whatever denies them. */
+  readonly open_while_running: boolean | readonly string[];
+  /** It must not run, and is not deleted. */
+  readonly suspended: boolean;
+  readonly crashes: DeclaredCrashPolicy;
+  readonly external_id: string | null;
+  readonly build: BuildState;
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
+};
+
+export type DeclaredServerAnswer = {
+  readonly data: DeclaredServer;
+};
+
+export type DeclaredServerLimits = {
+  /** MiB. */
+  readonly memory: number;
+  /** Percent of one core. */
+  readonly cpu: number;
+  /** MiB. */
+  readonly disk: number;
+  /** MiB beyond its memory; -1: all that the host has. */
+  readonly swap: number;
+};
+
+export type DeclaredServersAnswer = {
+  readonly data: readonly DeclaredServer[];
 };
 
 export type DefaultChange = {
@@ -943,18 +1187,28 @@ export type EdgeAnswer = {
   readonly kernel: 'undisturbed' | 'disturbed' | 'unknown' | (string & {});
 };
 
-/** As in the fleet file. */
 export type EdgeInput = {
   /** Where it stands. Default: its name. */
   readonly site?: string;
-  /** Devices that packets from outside come in by, or beginnings of names: `ens*`. */
+  /** Network devices that packets from outside come in by. */
   readonly devices: readonly string[];
   /** Prefixes that it serves. Default: all. */
   readonly serves?: readonly string[];
+  /** Directions that it sees. */
   readonly sees?: 'both' | 'inbound';
+  /** limit: where several edges may see one datagram. */
   readonly fragments?: 'reassemble' | 'limit';
-  /** Always reachable on the edge host. Default: tcp 22. */
+  /** Always reachable on the edge host. */
   readonly management?: readonly ManagementPort[];
+};
+
+export type EdgePatch = {
+  readonly site?: string | null;
+  readonly devices?: readonly string[] | null;
+  readonly serves?: readonly string[] | null;
+  readonly sees?: 'both' | 'inbound' | null;
+  readonly fragments?: 'reassemble' | 'limit' | null;
+  readonly management?: readonly ManagementPort[] | null;
 };
 
 /** How far an edge that serves the address has come. */
@@ -1098,11 +1352,13 @@ export type Explanation = {
   };
 };
 
-export type ExporterInput = {
+export type Exporter = {
+  /** The exporter. */
   readonly ip: string;
-  readonly sampling_rate?: number;
-  /** The destinations of which it is believed: `all` lets its collector report an attack on any address. A new exporter has to say it; one without it stays as it is. */
-  readonly prefixes?: readonly string[] | "all";
+  /** Where the exporter sends none. */
+  readonly sampling_rate?: number | null;
+  /** The destinations of which it is believed. A new exporter has to say it; one without it stays as it is. */
+  readonly prefixes?: readonly string[] | 'all' | null;
 };
 
 export type FileContent = {
@@ -2026,7 +2282,9 @@ export type ManagedFilter = {
 };
 
 export type ManagementPort = {
+  /** Of the port. */
   readonly protocol: 'tcp' | 'udp';
+  /** A port. */
   readonly port: number;
 };
 
@@ -2114,16 +2372,22 @@ export type NewSshKey = {
   readonly password: string;
 };
 
-/** What it offers to servers that are placed. */
 export type NodeInput = {
-  /** MiB. Null: without limit. */
+  /** MiB that it offers to servers that are placed. Default: without limit. */
   readonly memory?: number | null;
-  /** MiB. Null: without limit. */
+  /** As of memory. */
   readonly disk?: number | null;
-  /** Addresses of the node from which a server is given a port. */
+  /** From which servers that are placed get a port. */
   readonly addresses?: readonly string[];
-  /** A port expression: those that servers are given. Default: 25565-25664. */
+  /** A port expression: those that such servers get. */
   readonly ports?: string;
+};
+
+export type NodePatch = {
+  readonly memory?: number | null | null;
+  readonly disk?: number | null | null;
+  readonly addresses?: readonly string[] | null;
+  readonly ports?: string | null;
 };
 
 export type NotedAddresses = {
@@ -2164,6 +2428,14 @@ export type ObjectNames = {
   readonly rules: readonly number[];
   /** Keys of filters. */
   readonly filters: readonly string[];
+};
+
+/** Its one port, with the protocols of the egg. Either this or allocations. */
+export type OneAllocation = {
+  /** An address of the node. */
+  readonly ip: string;
+  /** A port. */
+  readonly port: number;
 };
 
 /** Unused links that have not expired. */
@@ -2207,43 +2479,6 @@ export type OpenToDecision = {
   readonly explanation: string;
   /** One of the sources that get this verdict. */
   readonly source_ip: string;
-};
-
-export type OperatedServer = {
-  readonly uuid: string;
-  readonly external_id: string | null;
-  readonly organisation: string;
-  readonly service_id: number;
-  readonly name: string;
-  readonly node: string;
-  readonly egg: string;
-  readonly image: string | null;
-  readonly variables: {
-    readonly [name: string]: string;
-  };
-  readonly limits: OperatedServerLimits;
-  readonly allocations: readonly Allocation[];
-  readonly open_while_running: boolean | readonly string[];
-  readonly suspended: boolean;
-  readonly crashes: CrashPolicy;
-  readonly build: BuildState;
-  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
-  readonly owner: 'fleet' | 'portal' | (string & {});
-};
-
-export type OperatedServerLimits = {
-  /** MiB. */
-  readonly memory: number;
-  /** Percent of one core. */
-  readonly cpu: number;
-  /** MiB. */
-  readonly disk: number;
-};
-
-export type OperatedServers = {
-  readonly data: readonly OperatedServer[];
-  /** Of a write: ports that players cannot reach, because the firewall closes them. Absent: none. */
-  readonly message?: string;
 };
 
 export type OperatorInvitation = {
@@ -2552,6 +2787,39 @@ export type ReplacementRule = {
   readonly destination_ip?: string;
 };
 
+export type ResponderInput = {
+  readonly command?: readonly string[] | null;
+  /** An http or https URL that the attack is posted to as JSON. */
+  readonly webhook?: string | null;
+  /** Sent as `Authorization: Bearer`, in a file best as ${NAME}; of webhooks only. It is not shown again. */
+  readonly secret?: string | null;
+  readonly prefixes?: readonly string[] | null;
+  /** Only attacks whose peak is above either. Default: all. */
+  readonly at?: {
+    /** Packets per second. */
+    readonly pps?: number | null;
+    /** Megabits per second. */
+    readonly mbps?: number | null;
+  };
+  /** A call takes no longer. */
+  readonly timeout_seconds?: number;
+  /** Taken back after so long, whatever the attack does. */
+  readonly expires_seconds?: number;
+};
+
+export type ResponderPatch = {
+  readonly command?: readonly string[] | null | null;
+  readonly webhook?: string | null | null;
+  readonly secret?: string | null | null;
+  readonly prefixes?: readonly string[] | null | null;
+  readonly at?: {
+    readonly pps?: number | null | null;
+    readonly mbps?: number | null | null;
+  } | null;
+  readonly timeout_seconds?: number | null;
+  readonly expires_seconds?: number | null;
+};
+
 export type RestoreRequest = {
   readonly ids: readonly string[];
 };
@@ -2678,39 +2946,6 @@ export type ServerActivityMeta = {
   readonly next: number | null;
 };
 
-/** What is left out stays as it is. */
-export type ServerChange = {
-  /** What a billing system calls it; unique in its organisation. */
-  readonly external_id?: string | null;
-  /** A service of it. */
-  readonly service_id?: number;
-  readonly name?: string;
-  /** Null or left out: one that has room, is connected and has the addresses. */
-  readonly node?: string | null;
-  /** A name of the library (`listEggs`); with `egg_document` any name. Left out with a document: the name in it. */
-  readonly egg?: string;
-  /** An egg as Pterodactyl or Pelican exports it, as JSON, with its scripts as they are. Pelican exports YAML too: `readEgg` makes JSON of it. */
-  readonly egg_document?: {
-    readonly [name: string]: unknown;
-  };
-  /** The label of one of the egg's images. Null: the first. */
-  readonly image?: string | null;
-  /** By environment name, within the egg's rules; whole. */
-  readonly variables?: {
-    readonly [name: string]: string | number | boolean;
-  };
-  readonly limits?: ServerLimits;
-  /** The first one is SERVER_IP and SERVER_PORT. Left out: a free port of the node. */
-  readonly allocations?: readonly AllocationInput[];
-  /** Its ports, or those of these names, are allowed while it runs. */
-  readonly open_while_running?: boolean | readonly string[];
-  /** It must not run, and is not deleted. */
-  readonly suspended?: boolean;
-  readonly crashes?: CrashPolicyInput;
-  /** Also if it is built anew on another node, without its files. */
-  readonly allow_losses?: boolean;
-};
-
 export type ServerEgg = {
   readonly data: {
     readonly egg: Egg;
@@ -2727,37 +2962,40 @@ export type ServerHappening = {
   readonly from: string | null;
 };
 
-/** A server with an external id that its organisation has already is answered as it is. */
 export type ServerInput = {
-  /** Its slug. */
+  /** The organisation that it belongs to. */
   readonly organisation: string;
-  /** A service of it. */
-  readonly service_id: number;
+  /** A service of the organisation. */
+  readonly service: number;
+  /** What people call it. */
   readonly name: string;
-  readonly limits: ServerLimits;
-  /** What a billing system calls it; unique in its organisation. */
-  readonly external_id?: string | null;
-  /** Null or left out: one that has room, is connected and has the addresses. */
-  readonly node?: string | null;
-  /** A name of the library (`listEggs`); with `egg_document` any name. Left out with a document: the name in it. */
-  readonly egg?: string;
-  /** An egg as Pterodactyl or Pelican exports it, as JSON, with its scripts as they are. Pelican exports YAML too: `readEgg` makes JSON of it. */
-  readonly egg_document?: {
-    readonly [name: string]: unknown;
-  };
+  /** The node that runs it. */
+  readonly node: string;
+  /** Its egg: a file beside the fleet file, or one of the library (`listEggs`). */
+  readonly egg: string;
+  /** SHA-256 of the parsed egg. Left out: of the egg that has the name now. */
+  readonly egg_digest?: string;
   /** The label of one of the egg's images. Null: the first. */
   readonly image?: string | null;
-  /** By environment name, within the egg's rules; whole. */
+  /** By environment name, within the egg's rules; the others have the egg's defaults. */
   readonly variables?: {
     readonly [name: string]: string | number | boolean;
   };
-  /** The first one is SERVER_IP and SERVER_PORT. Left out: a free port of the node. */
+  readonly limits: ServerLimits;
+  readonly allocation?: OneAllocation;
+  /** Its ports; the first one is SERVER_IP and SERVER_PORT. */
   readonly allocations?: readonly AllocationInput[];
-  /** Its ports, or those of these names, are allowed while it runs. */
+  /** Its ports are allowed while it runs, whatever denies them. */
   readonly open_while_running?: boolean | readonly string[];
   /** It must not run, and is not deleted. */
   readonly suspended?: boolean;
-  readonly crashes?: CrashPolicyInput;
+  readonly crashes?: CrashPolicy;
+  /** What a billing system calls it; unique in its organisation. */
+  readonly external_id?: string | null;
+  /** An egg as Pterodactyl or Pelican exports it, as JSON, with its scripts as they are. Pelican exports YAML too: `readEgg` makes JSON of it. `egg` may be left out then: it is the name in it. */
+  readonly egg_document?: {
+    readonly [name: string]: unknown;
+  };
 };
 
 export type ServerInvitation = {
@@ -2773,6 +3011,79 @@ export type ServerLimits = {
   readonly cpu: number;
   /** MiB. */
   readonly disk: number;
+  /** MiB beyond its memory; -1: all that the host has. */
+  readonly swap?: number;
+};
+
+/** A server with an external id that its organisation has already is answered as it is. */
+export type ServerOrder = {
+  /** The organisation that it belongs to. */
+  readonly organisation: string;
+  /** A service of the organisation. */
+  readonly service: number;
+  /** What people call it. */
+  readonly name: string;
+  readonly limits: ServerLimits;
+  /** Null or left out: one that has room, is connected and has the addresses. */
+  readonly node?: string | null;
+  /** Its egg: a file beside the fleet file, or one of the library (`listEggs`). */
+  readonly egg?: string;
+  /** SHA-256 of the parsed egg. Left out: of the egg that has the name now. */
+  readonly egg_digest?: string;
+  /** The label of one of the egg's images. Null: the first. */
+  readonly image?: string | null;
+  /** By environment name, within the egg's rules; the others have the egg's defaults. */
+  readonly variables?: {
+    readonly [name: string]: string | number | boolean;
+  };
+  readonly allocation?: OneAllocation;
+  /** Its ports; the first one is SERVER_IP and SERVER_PORT. */
+  readonly allocations?: readonly AllocationInput[];
+  /** Its ports are allowed while it runs, whatever denies them. */
+  readonly open_while_running?: boolean | readonly string[];
+  /** It must not run, and is not deleted. */
+  readonly suspended?: boolean;
+  readonly crashes?: CrashPolicy;
+  /** What a billing system calls it; unique in its organisation. */
+  readonly external_id?: string | null;
+  /** An egg as Pterodactyl or Pelican exports it, as JSON, with its scripts as they are. Pelican exports YAML too: `readEgg` makes JSON of it. `egg` may be left out then: it is the name in it. */
+  readonly egg_document?: {
+    readonly [name: string]: unknown;
+  };
+};
+
+export type ServerPatch = {
+  readonly organisation?: string | null;
+  readonly service?: number | null;
+  readonly name?: string | null;
+  readonly node?: string | null;
+  readonly egg?: string | null;
+  readonly egg_digest?: string | null;
+  readonly image?: string | null | null;
+  readonly variables?: {
+    readonly [name: string]: string | number | boolean | null;
+  } | null;
+  readonly limits?: {
+    readonly memory?: number | null;
+    readonly cpu?: number | null;
+    readonly disk?: number | null;
+    readonly swap?: number | null;
+  } | null;
+  readonly allocation?: {
+    readonly ip?: string | null;
+    readonly port?: number | null;
+  } | null;
+  readonly allocations?: readonly AllocationInput[] | null;
+  readonly open_while_running?: boolean | readonly string[] | null;
+  readonly suspended?: boolean | null;
+  readonly crashes?: {
+    readonly restart?: boolean | null;
+    readonly within_seconds?: number | null;
+  } | null;
+  readonly external_id?: string | null | null;
+  readonly egg_document?: {
+    readonly [name: string]: unknown;
+  } | null;
 };
 
 /** The people who have rights to one server. */
@@ -3169,6 +3480,12 @@ export type WhoAmI = {
   };
 };
 
+export type WrittenServerAnswer = {
+  readonly data: DeclaredServer;
+  /** Of a write: ports that players cannot reach, because the firewall closes them. Absent: none. */
+  readonly message?: string;
+};
+
 /** The operations of /api/v1. */
 export interface V1Operations {
   /** Read the rules and filters of an address. */
@@ -3176,7 +3493,7 @@ export interface V1Operations {
     params: { ip: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: FirewallAddress;
   };
   /** List the filters that an address can have. */
@@ -3184,7 +3501,7 @@ export interface V1Operations {
     params: { ip: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: FilterCatalogue;
   };
   /** Create rules on an address. */
@@ -3224,7 +3541,7 @@ export interface V1Operations {
     params: {};
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: GameServerList;
   };
   /** Read a game server. */
@@ -3232,7 +3549,7 @@ export interface V1Operations {
     params: { slice: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: GameServerRead;
   };
   /** Send a power signal. */
@@ -3256,7 +3573,7 @@ export interface V1Operations {
     params: {};
     query: { ip?: string; prefix?: string; asn?: number; from?: string; to?: string; ongoing?: boolean; per_page?: number; page?: number; snapshot?: string };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: AttackPage;
   };
 }
@@ -3268,7 +3585,7 @@ export interface X1Operations {
     params: {};
     query: { after?: string; per_page?: number };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: HeldAddresses;
   };
   /** Read what is accepted for an address. */
@@ -3276,7 +3593,7 @@ export interface X1Operations {
     params: { ip: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: AcceptedAddress;
   };
   /** Replace the own rules and filters of an address. */
@@ -3316,7 +3633,7 @@ export interface X1Operations {
     params: { ip: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: DefaultPreview;
   };
   /** Explain what happens to a packet. */
@@ -3332,7 +3649,7 @@ export interface X1Operations {
     params: { ip: string };
     query: { from?: string; to?: string; edge?: string };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: Drops;
   };
   /** See what passes. */
@@ -3340,7 +3657,7 @@ export interface X1Operations {
     params: { ip: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: Traffic;
   };
   /** Try rules, filters or a default. */
@@ -3356,7 +3673,7 @@ export interface X1Operations {
     params: {};
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: FilterCatalogue;
   };
   /** List blocked sources. */
@@ -3364,7 +3681,7 @@ export interface X1Operations {
     params: {};
     query: { after?: number; per_page?: number };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: BlockedSources;
   };
   /** Block sources. */
@@ -3388,7 +3705,7 @@ export interface X1Operations {
     params: {};
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: GameServerStatuses;
   };
   /** See how far a server is built. */
@@ -3396,7 +3713,7 @@ export interface X1Operations {
     params: { slice: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: GameServerBuild;
   };
   /** Read the last day of a server. */
@@ -3404,7 +3721,7 @@ export interface X1Operations {
     params: { slice: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: GameServerHistory;
   };
   /** Read the last lines of a console. */
@@ -3412,7 +3729,7 @@ export interface X1Operations {
     params: { slice: string };
     query: { lines?: number; colours?: boolean };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: Console;
   };
   /** Install a server again. */
@@ -3428,7 +3745,7 @@ export interface X1Operations {
     params: { slice: string };
     query: { path?: string; sort?: 'name' | 'size' | 'modified'; order?: 'ascending' | 'descending'; content?: boolean; page?: number; per_page?: number };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: FileList;
   };
   /** Delete files and folders. */
@@ -3444,7 +3761,7 @@ export interface X1Operations {
     params: { slice: string };
     query: { path: string };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: FileContent;
   };
   /** Write a file. */
@@ -3508,7 +3825,7 @@ export interface X1Operations {
     params: { slice: string };
     query: { path?: string; name?: string; text?: string; limit?: number };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: FilesFound;
   };
   /** Measure the disk use of a folder. */
@@ -3516,7 +3833,7 @@ export interface X1Operations {
     params: { slice: string };
     query: { path?: string };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: FilesMeasured;
   };
   /** List deleted files. */
@@ -3524,7 +3841,7 @@ export interface X1Operations {
     params: { slice: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: DeletedFiles;
   };
   /** Remove deleted files for good. */
@@ -3548,7 +3865,7 @@ export interface X1Operations {
     params: { slice: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: FileJobs;
   };
   /** Cancel a long operation on files. */
@@ -3564,7 +3881,7 @@ export interface X1Operations {
     params: { slice: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: ServerPeople;
   };
   /** Invite a person to a server. */
@@ -3604,7 +3921,7 @@ export interface X1Operations {
     params: { slice: string };
     query: { before?: number; limit?: number };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: ServerActivity;
   };
   /** Read an attack. */
@@ -3612,7 +3929,7 @@ export interface X1Operations {
     params: { attack: number };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: AttackDetail;
   };
   /** Withdraw what is done against an attack. */
@@ -3644,7 +3961,7 @@ export interface X1Operations {
     params: {};
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: CallerView;
   };
 }
@@ -3696,7 +4013,7 @@ export interface PortalOperations {
     params: {};
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: WhoAmI;
   };
   /** Sign out. */
@@ -3712,7 +4029,7 @@ export interface PortalOperations {
     params: {};
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: Account;
   };
   /** List sessions. */
@@ -3720,7 +4037,7 @@ export interface PortalOperations {
     params: {};
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: Sessions;
   };
   /** End a session. */
@@ -3808,7 +4125,7 @@ export interface PortalOperations {
     params: {};
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: SftpAccess;
   };
   /** Add an SSH key. */
@@ -3848,7 +4165,7 @@ export interface PortalOperations {
     params: { organisation?: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: Members;
   };
   /** Change the role of a member. */
@@ -3896,7 +4213,7 @@ export interface PortalOperations {
     params: {};
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: People;
   };
   /** Make a person an operator, or disable it. */
@@ -3928,7 +4245,7 @@ export interface PortalOperations {
     params: {};
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: OpenLinks;
   };
   /** Withdraw a link. */
@@ -3960,7 +4277,7 @@ export interface PortalOperations {
     params: { organisation?: string };
     query: { search?: string; after?: string; per_page?: number };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: NotedAddresses;
   };
   /** List the notes and tags of the rules of an address. */
@@ -3968,7 +4285,7 @@ export interface PortalOperations {
     params: { organisation?: string; ip: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: RuleNotes;
   };
   /** Save the note and tags of a rule. */
@@ -3984,7 +4301,7 @@ export interface PortalOperations {
     params: { organisation?: string; ip: string };
     query: { before?: number; per_page?: number };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: History;
   };
   /** Undo a change of an address. */
@@ -4008,7 +4325,7 @@ export interface PortalOperations {
     params: { organisation?: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: Groups;
   };
   /** Create a firewall group. */
@@ -4056,7 +4373,7 @@ export interface PortalOperations {
     params: { organisation?: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: GeoRules;
   };
   /** Create a geo rule. */
@@ -4088,7 +4405,7 @@ export interface PortalOperations {
     params: { organisation?: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: ApiKeys;
   };
   /** Create an API key. */
@@ -4128,7 +4445,7 @@ export interface PortalOperations {
     params: { organisation?: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: Webhooks;
   };
   /** Create a webhook. */
@@ -4176,7 +4493,7 @@ export interface PortalOperations {
     params: { organisation?: string; webhook: number };
     query: { state?: 'pending' | 'delivered' | 'failed' | 'skipped'; before?: number; per_page?: number };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: Deliveries;
   };
   /** Deliver again. */
@@ -4196,7 +4513,7 @@ export interface OperatorOperations {
     params: {};
     query: { external_id?: string };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: Organisations;
   };
   /** Read an organisation. */
@@ -4204,7 +4521,7 @@ export interface OperatorOperations {
     params: { slug: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: Organisations;
   };
   /** Create or change an organisation. */
@@ -4284,7 +4601,7 @@ export interface OperatorOperations {
     params: { slug: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: ThresholdSuggestions;
   };
   /** Set when traffic is an attack. */
@@ -4300,7 +4617,7 @@ export interface OperatorOperations {
     params: { slug: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: ApiKeys;
   };
   /** Create an API key of an organisation. */
@@ -4324,7 +4641,7 @@ export interface OperatorOperations {
     params: {};
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: Eggs;
   };
   /** Read an egg of your own. */
@@ -4340,7 +4657,7 @@ export interface OperatorOperations {
     params: {};
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: HostImages;
   };
   /** Make an image on a node. */
@@ -4351,84 +4668,60 @@ export interface OperatorOperations {
     headers: 'idempotencyKey';
     result: HostImages;
   };
-  /** List game servers. */
-  listOperatedServers: {
-    params: {};
-    query: { organisation?: string; external_id?: string; node?: string };
-    body: never;
-    headers: never;
-    result: OperatedServers;
-  };
   /** Create a game server. */
   createServer: {
     params: {};
     query: never;
-    body: ServerInput;
+    body: ServerOrder;
     headers: 'idempotencyKey';
-    result: OperatedServers;
+    result: WrittenServerAnswer;
   };
-  /** Read a game server. */
-  readOperatedServer: {
-    params: { slice: string };
-    query: never;
+  /** List the servers. */
+  listServers: {
+    params: {};
+    query: { organisation?: string; external_id?: string; node?: string };
     body: never;
-    headers: never;
-    result: OperatedServers;
-  };
-  /** Change a game server. */
-  changeServer: {
-    params: { slice: string };
-    query: never;
-    body: ServerChange;
-    headers: never;
-    result: OperatedServers;
-  };
-  /** Delete a game server. */
-  deleteServer: {
-    params: { slice: string };
-    query: never;
-    body: never;
-    headers: 'idempotencyKey';
-    result: Done;
+    headers: 'ifNoneMatch';
+    result: DeclaredServersAnswer;
   };
   /** Read the egg of a game server. */
   readServerEgg: {
-    params: { slice: string };
+    params: { uuid: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: ServerEgg;
   };
   /** Suspend a game server. */
   suspendServer: {
-    params: { slice: string };
+    params: { uuid: string };
     query: never;
     body: never;
     headers: 'idempotencyKey';
-    result: OperatedServers;
+    result: WrittenServerAnswer;
   };
   /** Unsuspend a game server. */
   unsuspendServer: {
-    params: { slice: string };
+    params: { uuid: string };
     query: never;
     body: never;
     headers: 'idempotencyKey';
-    result: OperatedServers;
+    result: WrittenServerAnswer;
   };
   /** Install a game server anew. */
   reinstallServer: {
-    params: { slice: string };
+    params: { uuid: string };
     query: never;
     body: never;
     headers: 'idempotencyKey';
-    result: OperatedServers;
+    result: WrittenServerAnswer;
   };
   /** Read the health of the fleet. */
   readFleetHealth: {
     params: {};
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: FleetHealth;
   };
   /** Read the command that starts enforcement. */
@@ -4436,40 +4729,8 @@ export interface OperatorOperations {
     params: {};
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: EnforceCommand;
-  };
-  /** Create or change an edge. */
-  saveEdge: {
-    params: { name: string };
-    query: never;
-    body: EdgeInput;
-    headers: never;
-    result: FleetHealth;
-  };
-  /** Create or change a node. */
-  saveNode: {
-    params: { name: string };
-    query: never;
-    body: NodeInput;
-    headers: never;
-    result: FleetHealth;
-  };
-  /** Create or change a collector. */
-  saveCollector: {
-    params: { name: string };
-    query: never;
-    body: CollectorInput;
-    headers: never;
-    result: FleetHealth;
-  };
-  /** Remove an edge, a node or a collector. */
-  removeAgent: {
-    params: { kind: string; name: string };
-    query: never;
-    body: never;
-    headers: 'idempotencyKey';
-    result: Done;
   };
   /** Make the command by which a host joins. */
   createJoinCommand: {
@@ -4492,8 +4753,240 @@ export interface OperatorOperations {
     params: {};
     query: { search?: string; organisation?: string; before?: number; per_page?: number };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: AuditTrail;
+  };
+  /** List the nodes. */
+  listNodes: {
+    params: {};
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredNodesAnswer;
+  };
+  /** Read a node. */
+  readNode: {
+    params: { name: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredNodeAnswer;
+  };
+  /** Create or replace a node. */
+  saveNode: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: NodeInput;
+    headers: 'ifMatch' | 'ifNoneMatch';
+    result: DeclaredNodeAnswer;
+  };
+  /** Change a node. */
+  changeNode: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: NodePatch;
+    headers: 'ifMatch';
+    result: DeclaredNodeAnswer;
+  };
+  /** Remove a node. */
+  removeNode: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: never;
+    headers: 'idempotencyKey' | 'ifMatch';
+    result: Done;
+  };
+  /** List the baselines. */
+  listBaselines: {
+    params: {};
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredBaselinesAnswer;
+  };
+  /** Read a baseline. */
+  readBaseline: {
+    params: { prefix: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredBaselineAnswer;
+  };
+  /** Create or replace a baseline. */
+  saveBaseline: {
+    params: { prefix: string };
+    query: { allow_losses?: boolean };
+    body: BaselineInput;
+    headers: 'ifMatch' | 'ifNoneMatch';
+    result: DeclaredBaselineAnswer;
+  };
+  /** Change a baseline. */
+  changeBaseline: {
+    params: { prefix: string };
+    query: { allow_losses?: boolean };
+    body: BaselinePatch;
+    headers: 'ifMatch';
+    result: DeclaredBaselineAnswer;
+  };
+  /** Remove a baseline. */
+  removeBaseline: {
+    params: { prefix: string };
+    query: { allow_losses?: boolean };
+    body: never;
+    headers: 'idempotencyKey' | 'ifMatch';
+    result: Done;
+  };
+  /** List the edges. */
+  listEdges: {
+    params: {};
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredEdgesAnswer;
+  };
+  /** Read an edge. */
+  readEdge: {
+    params: { name: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredEdgeAnswer;
+  };
+  /** Create or replace an edge. */
+  saveEdge: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: EdgeInput;
+    headers: 'ifMatch' | 'ifNoneMatch';
+    result: DeclaredEdgeAnswer;
+  };
+  /** Change an edge. */
+  changeEdge: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: EdgePatch;
+    headers: 'ifMatch';
+    result: DeclaredEdgeAnswer;
+  };
+  /** Remove an edge. */
+  removeEdge: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: never;
+    headers: 'idempotencyKey' | 'ifMatch';
+    result: Done;
+  };
+  /** List the collectors. */
+  listCollectors: {
+    params: {};
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredCollectorsAnswer;
+  };
+  /** Read a collector. */
+  readCollector: {
+    params: { name: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredCollectorAnswer;
+  };
+  /** Create or replace a collector. */
+  saveCollector: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: CollectorInput;
+    headers: 'ifMatch' | 'ifNoneMatch';
+    result: DeclaredCollectorAnswer;
+  };
+  /** Change a collector. */
+  changeCollector: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: CollectorPatch;
+    headers: 'ifMatch';
+    result: DeclaredCollectorAnswer;
+  };
+  /** Remove a collector. */
+  removeCollector: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: never;
+    headers: 'idempotencyKey' | 'ifMatch';
+    result: Done;
+  };
+  /** List the responders. */
+  listResponders: {
+    params: {};
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredRespondersAnswer;
+  };
+  /** Read a responder. */
+  readResponder: {
+    params: { name: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredResponderAnswer;
+  };
+  /** Create or replace a responder. */
+  saveResponder: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: ResponderInput;
+    headers: 'ifMatch' | 'ifNoneMatch';
+    result: DeclaredResponderAnswer;
+  };
+  /** Change a responder. */
+  changeResponder: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: ResponderPatch;
+    headers: 'ifMatch';
+    result: DeclaredResponderAnswer;
+  };
+  /** Remove a responder. */
+  removeResponder: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: never;
+    headers: 'idempotencyKey' | 'ifMatch';
+    result: Done;
+  };
+  /** Read a server. */
+  readServer: {
+    params: { uuid: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredServerAnswer;
+  };
+  /** Create or replace a server. */
+  saveServer: {
+    params: { uuid: string };
+    query: { allow_losses?: boolean };
+    body: ServerInput;
+    headers: 'ifMatch' | 'ifNoneMatch';
+    result: WrittenServerAnswer;
+  };
+  /** Change a server. */
+  changeServer: {
+    params: { uuid: string };
+    query: { allow_losses?: boolean };
+    body: ServerPatch;
+    headers: 'ifMatch';
+    result: WrittenServerAnswer;
+  };
+  /** Remove a server. */
+  removeServer: {
+    params: { uuid: string };
+    query: { allow_losses?: boolean };
+    body: never;
+    headers: 'idempotencyKey' | 'ifMatch';
+    result: Done;
   };
 }
 
@@ -4645,22 +5138,44 @@ export const OPERATIONS = {
   readEgg: { method: 'POST', version: 'operator', path: '/eggs/read', idempotent: true },
   listImages: { method: 'GET', version: 'operator', path: '/images', idempotent: false },
   makeImage: { method: 'POST', version: 'operator', path: '/nodes/{name}/images/{image}', idempotent: true },
-  listOperatedServers: { method: 'GET', version: 'operator', path: '/game-servers', idempotent: false },
   createServer: { method: 'POST', version: 'operator', path: '/game-servers', idempotent: true },
-  readOperatedServer: { method: 'GET', version: 'operator', path: '/game-servers/{slice}', idempotent: false },
-  changeServer: { method: 'PUT', version: 'operator', path: '/game-servers/{slice}', idempotent: false },
-  deleteServer: { method: 'DELETE', version: 'operator', path: '/game-servers/{slice}', idempotent: true },
-  readServerEgg: { method: 'GET', version: 'operator', path: '/game-servers/{slice}/egg', idempotent: false },
-  suspendServer: { method: 'POST', version: 'operator', path: '/game-servers/{slice}/suspend', idempotent: true },
-  unsuspendServer: { method: 'POST', version: 'operator', path: '/game-servers/{slice}/unsuspend', idempotent: true },
-  reinstallServer: { method: 'POST', version: 'operator', path: '/game-servers/{slice}/reinstall', idempotent: true },
+  listServers: { method: 'GET', version: 'operator', path: '/game-servers', idempotent: false },
+  readServerEgg: { method: 'GET', version: 'operator', path: '/game-servers/{uuid}/egg', idempotent: false },
+  suspendServer: { method: 'POST', version: 'operator', path: '/game-servers/{uuid}/suspend', idempotent: true },
+  unsuspendServer: { method: 'POST', version: 'operator', path: '/game-servers/{uuid}/unsuspend', idempotent: true },
+  reinstallServer: { method: 'POST', version: 'operator', path: '/game-servers/{uuid}/reinstall', idempotent: true },
   readFleetHealth: { method: 'GET', version: 'operator', path: '/fleet', idempotent: false },
   readEnforceCommand: { method: 'GET', version: 'operator', path: '/fleet/enforce-command', idempotent: false },
-  saveEdge: { method: 'PUT', version: 'operator', path: '/edges/{name}', idempotent: false },
-  saveNode: { method: 'PUT', version: 'operator', path: '/nodes/{name}', idempotent: false },
-  saveCollector: { method: 'PUT', version: 'operator', path: '/collectors/{name}', idempotent: false },
-  removeAgent: { method: 'DELETE', version: 'operator', path: '/fleet/{kind}/{name}', idempotent: true },
   createJoinCommand: { method: 'POST', version: 'operator', path: '/fleet/{kind}/{name}/join', idempotent: true },
   approveHosts: { method: 'POST', version: 'operator', path: '/fleet/{kind}/{name}/approve', idempotent: true },
   readAuditTrail: { method: 'GET', version: 'operator', path: '/audit', idempotent: false },
+  listNodes: { method: 'GET', version: 'operator', path: '/nodes', idempotent: false },
+  readNode: { method: 'GET', version: 'operator', path: '/nodes/{name}', idempotent: false },
+  saveNode: { method: 'PUT', version: 'operator', path: '/nodes/{name}', idempotent: false },
+  changeNode: { method: 'PATCH', version: 'operator', path: '/nodes/{name}', idempotent: false },
+  removeNode: { method: 'DELETE', version: 'operator', path: '/nodes/{name}', idempotent: true },
+  listBaselines: { method: 'GET', version: 'operator', path: '/baseline', idempotent: false },
+  readBaseline: { method: 'GET', version: 'operator', path: '/baseline/{prefix}', idempotent: false },
+  saveBaseline: { method: 'PUT', version: 'operator', path: '/baseline/{prefix}', idempotent: false },
+  changeBaseline: { method: 'PATCH', version: 'operator', path: '/baseline/{prefix}', idempotent: false },
+  removeBaseline: { method: 'DELETE', version: 'operator', path: '/baseline/{prefix}', idempotent: true },
+  listEdges: { method: 'GET', version: 'operator', path: '/edges', idempotent: false },
+  readEdge: { method: 'GET', version: 'operator', path: '/edges/{name}', idempotent: false },
+  saveEdge: { method: 'PUT', version: 'operator', path: '/edges/{name}', idempotent: false },
+  changeEdge: { method: 'PATCH', version: 'operator', path: '/edges/{name}', idempotent: false },
+  removeEdge: { method: 'DELETE', version: 'operator', path: '/edges/{name}', idempotent: true },
+  listCollectors: { method: 'GET', version: 'operator', path: '/collectors', idempotent: false },
+  readCollector: { method: 'GET', version: 'operator', path: '/collectors/{name}', idempotent: false },
+  saveCollector: { method: 'PUT', version: 'operator', path: '/collectors/{name}', idempotent: false },
+  changeCollector: { method: 'PATCH', version: 'operator', path: '/collectors/{name}', idempotent: false },
+  removeCollector: { method: 'DELETE', version: 'operator', path: '/collectors/{name}', idempotent: true },
+  listResponders: { method: 'GET', version: 'operator', path: '/responders', idempotent: false },
+  readResponder: { method: 'GET', version: 'operator', path: '/responders/{name}', idempotent: false },
+  saveResponder: { method: 'PUT', version: 'operator', path: '/responders/{name}', idempotent: false },
+  changeResponder: { method: 'PATCH', version: 'operator', path: '/responders/{name}', idempotent: false },
+  removeResponder: { method: 'DELETE', version: 'operator', path: '/responders/{name}', idempotent: true },
+  readServer: { method: 'GET', version: 'operator', path: '/game-servers/{uuid}', idempotent: false },
+  saveServer: { method: 'PUT', version: 'operator', path: '/game-servers/{uuid}', idempotent: false },
+  changeServer: { method: 'PATCH', version: 'operator', path: '/game-servers/{uuid}', idempotent: false },
+  removeServer: { method: 'DELETE', version: 'operator', path: '/game-servers/{uuid}', idempotent: true },
 } as const;

@@ -1,12 +1,13 @@
 import type { OPERATOR_ENDPOINTS } from '@portcullis/contract/operator-endpoints.ts';
 import { createAgentHandlers } from './agents.ts';
+import { libraryOf } from '../fleet-file/read/egg-files.ts';
 import { createEggHandlers, type EggDeps } from './eggs.ts';
-import { createServerHandlers } from './game-servers.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { createAuditHandlers } from './audit.ts';
 import { createFleetHandlers } from './fleet.ts';
 import { createHoldingHandlers } from './holdings.ts';
 import { createKeyHandlers, type KeyHandlers } from './keys.ts';
+import { createOperatorHandlers } from '../operator/index.ts';
 import { createOrganisationHandlers } from './organisations.ts';
 import { createServiceHandlers } from './services.ts';
 
@@ -30,11 +31,11 @@ export function createAdministration(deps: AdministrationDeps): {
       ...createOrganisationHandlers(),
       ...createServiceHandlers(),
       ...createHoldingHandlers(),
-      ...createServerHandlers(eggs),
       ...createEggHandlers(deps),
       ...createFleetHandlers(enforceCommand),
       ...createAgentHandlers(publicUrl),
       ...createAuditHandlers(),
+      ...createOperatorHandlers(libraryOf(eggs)),
     },
   };
 }

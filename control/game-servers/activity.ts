@@ -51,7 +51,7 @@ export async function recordDone(
   action: string,
   detail: Readonly<Record<string, unknown>>,
 ): Promise<void> {
-  const text = JSON.stringify(detail);
+  const text = JSON.stringify(fitting(detail));
   const { rows: repeated } = await sql`
     update server_activity set times = times + 1, at = now()
      where id = (select max(id) from server_activity where server = ${server})
@@ -65,6 +65,24 @@ export async function recordDone(
     values (${server}, ${kind}, ${name}, ${door}, ${source}::inet, ${action}, ${text}::jsonb)
     returning id`.execute(tx);
   if ((rows[0]?.id ?? 0) % 100 === 0) await forgetOld(tx, server);
+}
+
+/** The characters of a text that are kept where an entry is too large, and the items of a list. */
+const KEPT_CHARACTERS = 200;
+const KEPT_ITEMS = 3;
+/** Characters of JSON, each at most four bytes, that the table takes in any case. */
+const FITTING = 900;
+
+/** The detail of an entry, cut where it is long: the audit trail has all of it. */
+function fitting(detail: Readonly<Record<string, unknown>>): unknown {
+  return JSON.stringify(detail).length <= FITTING ? detail : cut(detail);
+}
+
+function cut(value: unknown): unknown {
+  if (typeof value === 'string') return value.slice(0, KEPT_CHARACTERS).toWellFormed();
+  if (Array.isArray(value)) return value.slice(0, KEPT_ITEMS).map(cut);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, cut(item)]));
 }
 
 async function forgetOld(tx: Tx, server: string): Promise<void> {

@@ -115,6 +115,7 @@ export interface Schema {
     created_at: Generated<Date>;
     deleted_generation: number | null;
     deleted_at: Date | null;
+    owner: Generated<'fleet' | 'portal'>;
   };
   blocked_sources: {
     id: GeneratedAlways<number>;
@@ -316,6 +317,7 @@ export interface Schema {
     crashed_at_ms: number | null;
     owner: 'fleet' | 'portal';
     created_at: Generated<Date>;
+    swap_mib: Generated<number>;
   };
   generations: {
     generation: number;

@@ -1,10 +1,8 @@
+import type { ServerObject } from '@portcullis/contract/schemas/declared/game-server.ts';
 import { isPortName } from '@portcullis/core/firewall/rules/entry.ts';
 import { findPort, type FoundPort, type NamedServer } from '../../firewall/named-ports/index.ts';
-import type { GameServerText } from '../schema/schema.ts';
+import { PRIMARY } from '../../operator/index.ts';
 import type { Scope } from './scope.ts';
-
-/** The first port of every server, whatever else it is called. */
-export const PRIMARY = 'primary';
 
 interface FilePort {
   readonly name: string;
@@ -16,18 +14,18 @@ interface FilePort {
 export class NamedPorts {
   readonly #servers: readonly NamedServer<FilePort>[];
 
-  constructor(servers: readonly GameServerText[], organisation: string) {
+  constructor(servers: readonly ServerObject[], organisation: string) {
     this.#servers = servers
       .filter((server) => server.organisation === organisation)
-      .map(({ uuid, name, service, allocation, allocations = [] }) => {
-        const [first = allocation] = allocations;
+      .map(({ uuid, name, service, allocations }) => {
+        const [first] = allocations;
         const ports = [
           ...(first === undefined ? [] : [{ name: PRIMARY, port: first.port, service }]),
           ...allocations.flatMap(({ name: of, port }) =>
-            of === undefined || of === PRIMARY ? [] : [{ name: of, port, service }],
+            of === null || of === PRIMARY ? [] : [{ name: of, port, service }],
           ),
         ];
-        return { uuid: uuid.toLowerCase(), name, ports };
+        return { uuid, name, ports };
       });
   }
 

@@ -95,7 +95,14 @@ function portalObjects({ state }: PlanDraft): ReadonlyMap<number, string> {
   count('key', state.keys, ({ revoked }) => !revoked);
   count('group', state.groups);
   count('geo rule', state.geoRules);
-  count('server', state.gameServers);
+  const ids = new Map(state.organisations.map(({ id, slug }) => [slug, id]));
+  count(
+    'server',
+    state.objects.server.map(({ object, owner }) => ({
+      organisationId: ids.get(object.organisation) ?? 0,
+      owner,
+    })),
+  );
   count('service', state.services, ({ active }) => active);
   return new Map([...found].map(([id, list]) => [id, list.join(', ')]));
 }
@@ -195,13 +202,13 @@ function planServiceRemoval(
   { id, active, organisationId }: CurrentService,
   planned: readonly PlannedHolding[],
 ): void {
-  const { now, gameServers } = draft.state;
+  const { now, objects } = draft.state;
   const organisation = draft.slugOf(organisationId);
   const refuse = (what: string): void => {
     const message = `The service ${id} of ${organisation} is not in the file, but has ${what} that were made by hand: name them in the file and hand them to it with --adopt, or remove them first.`;
     draft.refuse(PlanDraft.fileStart, message);
   };
-  if (gameServers.some((server) => server.serviceId === id && server.owner === 'portal')) {
+  if (objects.server.some(({ object, owner }) => object.service === id && owner === 'portal')) {
     refuse('servers');
     return;
   }

@@ -45,7 +45,7 @@ const hook = (n: number) => {
 };
 const server = (n: number) => ({
   organisation: 'acme',
-  service_id: 501,
+  service: 501,
   name: `made ${n}`,
   egg: 'eggs/flying-squid.json',
   limits: { memory: 64, cpu: 1, disk: 64 },
@@ -88,8 +88,18 @@ const BODIES: Bodies = {
   saveThresholds: (n) => ({ pps: 1_000 + n }),
   createOrganisationKey: (n) => ({ name: `panel ${n}`, abilities: ['game-servers.read'] }),
   createServer: server,
+  saveServer: (n) => ({ ...server(n), node: 'node-1', allocation: { ip: IP, port: 40_000 + n } }),
   changeServer: (n) => ({ limits: { memory: 64 + (n % 9), cpu: 1, disk: 64 } }),
   saveEdge: () => ({ devices: ['eth0'] }),
+  changeEdge: (n) => ({ site: `site ${n}` }),
+  changeNode: (n) => ({ memory: 65_536 + n }),
+  changeCollector: (n) => ({ site: `site ${n}` }),
+  saveBaseline: (n) => ({ rules: [{ action: 'deny', protocol: 'udp', destination_port: n + 1 }] }),
+  changeBaseline: (n) => ({
+    rules: [{ action: 'deny', protocol: 'tcp', destination_port: n + 1 }],
+  }),
+  saveResponder: () => ({ webhook: 'https://192.0.2.1/' }),
+  changeResponder: (n) => ({ timeout_seconds: 1 + (n % 60) }),
   saveNode: () => ({ memory: 65_536, addresses: [IP] }),
   saveCollector: () => ({
     listen: '0.0.0.0:6343',
@@ -186,6 +196,7 @@ async function prepare({ db, acme }: TestEnvironment, owner: TestClient) {
     organisation: 'acme',
     slug: 'acme',
     slice: uuid,
+    uuid,
     attack: String(attack),
     service: '501',
     asn: '64500',
