@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { fingerprintOf, parseSshKey } from '@portcullis/core/access/ssh-key.ts';
+import { fingerprintOf, parseSshKey } from '@portcullis/link/ssh-key.ts';
 import { sql } from 'kysely';
 import { hashToken } from '../access/index.ts';
 import { auditOwn, DONE, refuse, requirePassword } from '../accounts/index.ts';

@@ -4,7 +4,7 @@ import ssh2 from 'ssh2';
 import type { SftpEntry, SftpOperation, SftpResult } from './messages.ts';
 
 const { STATUS_CODE: STATUS } = ssh2.utils.sftp;
-/** What the library takes of a client other than OpenSSH. */
+/** The longest read that the library takes of OpenSSH. */
 const MAX_READ = 255 * 1024;
 const ROOM_MS = 5;
 
@@ -32,7 +32,7 @@ export interface ChannelOptions {
   readonly end: () => void;
 }
 
-/** What of the library's channel says whether answers wait for the client. */
+/** The part of the library's channel that says whether answers wait for the client. */
 interface Outgoing {
   readonly _buffer: readonly unknown[];
 }
@@ -47,13 +47,18 @@ export class SftpChannel {
   constructor(sftp: ssh2.SFTPWrapper, options: ChannelOptions) {
     this.#sftp = sftp;
     this.#options = options;
+  }
+
+  /** Begins to answer. */
+  serve(): void {
+    const { end } = this.#options;
     this.#onFiles();
     this.#onOpenFiles();
     this.#onFolders();
     this.#onPaths();
-    sftp.on('error', () => options.end());
+    this.#sftp.on('error', () => end());
     // The library would leave the channel open, and clients wait for its end.
-    sftp.on('end', () => {
+    this.#sftp.on('end', () => {
       this.#isEnding = true;
       this.#endIfIdle();
     });
@@ -245,7 +250,9 @@ function attributesOf({ type, size, mode, modifiedAtMs }: SftpEntry): ssh2.Attri
 /** A line as `ls -l` writes it, which clients show. */
 function nameOf(entry: SftpEntry): ssh2.FileEntry {
   const { name, type, mode, size, modifiedAtMs } = entry;
-  const letters = [...'rwxrwxrwx'].map((letter, at) => ((mode >> (8 - at)) & 1 ? letter : '-'));
+  const letters = 'rwxrwxrwx'
+    .split('')
+    .map((letter, at) => ((mode >> (8 - at)) & 1 ? letter : '-'));
   const date = new Date(modifiedAtMs);
   const [, dayOfMonth = '', monthName = '', year = '', clock = ''] = date.toUTCString().split(' ');
   const isRecent = Math.abs(Date.now() - modifiedAtMs) < HALF_YEAR_MS;

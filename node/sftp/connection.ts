@@ -89,7 +89,7 @@ export class SftpConnection {
 
   #begin(sftp: ssh2.SFTPWrapper): void {
     const { limits, perform } = this.#options;
-    new SftpChannel(sftp, {
+    const channel = new SftpChannel(sftp, {
       maxWaiting: limits.requests,
       hasRoom: () => this.#socket.writableLength < limits.bytes,
       perform: async (operation) => {
@@ -106,6 +106,7 @@ export class SftpConnection {
       },
       end: () => this.end(),
     });
+    channel.serve();
   }
 
   /** Stops reading while too much waits to be written. */
@@ -133,7 +134,7 @@ function parseUser(user: string): { readonly email: string; readonly server: str
   return isPossible ? { email, server } : null;
 }
 
-/** What a client presents; null for a wrong signature, and for a method that is not taken. */
+/** The key or password that a client presents; null for a wrong signature, and for a method that is not taken. */
 function proofOf(
   context: ssh2.AuthContext,
 ): Pick<SftpLogin, 'method' | 'secret' | 'proved'> | null {
@@ -149,7 +150,9 @@ function proofOf(
   if (signature !== undefined) {
     const key = ssh2.utils.parseKey(data);
     if (key instanceof Error || blob === undefined) return null;
-    if (key.verify(blob, signature, hashAlgo) !== true) return null;
+    // The library returns an error too, though its types do not say so.
+    const isSigned: unknown = key.verify(blob, signature, hashAlgo);
+    if (isSigned !== true) return null;
   }
   return { method: 'key', secret: data.toString('base64'), proved: signature !== undefined };
 }

@@ -1,12 +1,12 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fingerprintOf } from '@portcullis/core/access/ssh-key.ts';
+import { fingerprintOf } from '@portcullis/link/ssh-key.ts';
 import ssh2 from 'ssh2';
 
 export interface HostKey {
   /** In the format of OpenSSH; a secret. */
   readonly secret: string;
-  /** As `ssh-keygen -l` shows it. */
+  /** The form that `ssh-keygen -l` shows. */
   readonly fingerprint: string;
 }
 

@@ -90,7 +90,8 @@ export class SftpSession {
     await Promise.allSettled(this.#opening);
     const all = [...this.#open.values()];
     this.#open.clear();
-    await Promise.allSettled(all.map((open) => ('entries' in open ? null : open.close(end))));
+    const files = all.filter((open) => !('entries' in open));
+    await Promise.allSettled(files.map((file) => file.close(end)));
   }
 
   async #perform(operation: SftpOperation): Promise<SftpResult> {
@@ -118,6 +119,13 @@ export class SftpSession {
         return this.#close(operation.handle);
       case 'readFolder':
         return this.#readFolder(operation.handle);
+      case 'stat':
+      case 'setMode':
+      case 'openFolder':
+      case 'remove':
+      case 'makeFolder':
+      case 'removeFolder':
+      case 'rename':
       default:
         return this.#use((gate) => performOnPath(gate, operation, (folder) => this.#keep(folder)));
     }

@@ -30,7 +30,7 @@ import { eventually } from '../stack-fixture.ts';
 
 const ACCOUNT = '/api/portal/account';
 const UUID = uuidOf(1);
-const log = { debug() {}, info: console.error, warn: console.error, error: console.error };
+const log = { debug() {}, info() {}, warn() {}, error() {} };
 
 interface World extends TestEnvironment {
   readonly port: number;
@@ -55,9 +55,11 @@ async function start(t: TestContext): Promise<World> {
   const egg = JSON.stringify({ ...EGG, fileDenylist: ['locked.yml'] });
   await sql`update eggs set egg = ${egg}::jsonb`.execute(env.db);
   await sql`update people set password_hash = ${await hashPassword(PASSWORD)}`.execute(env.db);
-  const listener = listen(env.databaseUrl, ['portcullis_access'], () =>
-    env.nodes.control.notify({ kind: 'node.access' }),
-  );
+  const listener = listen(env.databaseUrl, ['portcullis_access', 'portcullis_nodes'], (channel) => {
+    const access = { kind: 'node.access' } as const;
+    const assignments = { kind: 'node.assignments', nodes: ['node-1'] } as const;
+    env.nodes.control.notify(channel === 'portcullis_access' ? access : assignments);
+  });
   const node = createNode({
     name: 'node-1',
     link: env.nodes.connect({ kind: 'node', name: 'node-1' }, credential),
@@ -280,7 +282,7 @@ test('rights, the denylist, links and the quota hold', {
     'rename there a',
     'chmod 600 there',
   ])
-    await assert.rejects(sftp(command), locked, command);
+    await assert.rejects(sftp(command), denied, command);
   await setRights(world, ['file.read', 'file.read-content']);
   await assert.rejects(sftp('ls'), /Permission denied|closed/);
   await assert.rejects(sftp('ls', 'stranger'), /Permission denied|closed/);

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { failed, type Parsed, parsed } from '../net/parsed.ts';
+import { failed, type Parsed, parsed } from '@portcullis/core/net/parsed.ts';
 
 /** A public key of SSH. */
 export interface SshKey {
