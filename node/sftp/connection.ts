@@ -6,6 +6,8 @@ import { SftpChannel } from './channel.ts';
 
 export interface ConnectionOptions {
   readonly limits: SftpLimits;
+  /** Called when somebody has logged in. */
+  readonly admitted: () => void;
   readonly login: (login: Omit<SftpLogin, 'kind'>) => Promise<boolean>;
   readonly perform: (operation: SftpOperation) => Promise<SftpResult>;
   /** Counts bytes that wait, or that are done as a negative number; false: too many wait in all. */
@@ -19,12 +21,10 @@ const IDLE_MS = 3_600_000;
 
 /** One connection: who it is of, and its SFTP channels. Everything else that SSH can do is refused. */
 export class SftpConnection {
-  isAdmitted = false;
   readonly #client: ssh2.Connection;
   readonly #socket: Socket;
   readonly #options: ConnectionOptions;
   readonly #source: string;
-  readonly #deadline: NodeJS.Timeout;
   #refused = 0;
   #bytes = 0;
   #handles = 0;
@@ -35,7 +35,6 @@ export class SftpConnection {
     this.#socket = socket;
     this.#options = options;
     this.#source = socket.remoteAddress?.replace(/^::ffff:/, '') ?? '';
-    this.#deadline = setTimeout(() => this.end(), options.limits.loginMs);
     client.on('authentication', (context) => {
       void this.#authenticate(context).catch(() => this.end());
     });
@@ -63,7 +62,6 @@ export class SftpConnection {
   #close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    clearTimeout(this.#deadline);
     this.#options.closed();
   }
 
@@ -74,10 +72,7 @@ export class SftpConnection {
     const isGood =
       proof !== null && (await this.#options.login({ ...wanted, ...proof, source: this.#source }));
     if (!isGood) return this.#refuse(context);
-    if (proof.proved) {
-      this.isAdmitted = true;
-      clearTimeout(this.#deadline);
-    }
+    if (proof.proved) this.#options.admitted();
     context.accept();
   }
 

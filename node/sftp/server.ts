@@ -15,6 +15,8 @@ export class SftpServer {
   readonly #options: SftpServerOptions;
   readonly #ssh: InstanceType<typeof ssh2.Server>;
   readonly #connections = new Map<number, SftpConnection>();
+  /** The open sockets, each with the timer that ends it; null: somebody has logged in. */
+  readonly #sockets = new Map<Socket, NodeJS.Timeout | null>();
   readonly #sources = new Map<string, number>();
   readonly #admissions = new Map<number, (isAdmitted: boolean) => void>();
   readonly #results = new Map<number, (result: SftpResult) => void>();
@@ -31,18 +33,25 @@ export class SftpServer {
 
   /** Takes a connection of the network, or closes it. */
   accept(socket: Socket): void {
-    const { connections, perSource, waiting } = this.#options.limits;
+    const { connections, perSource, waiting, loginMs } = this.#options.limits;
     socket.on('error', () => socket.destroy());
     const source = subscriberBlock(socket.remoteAddress?.replace(/^::ffff:/, '') ?? '');
     const ofSource = this.#sources.get(source) ?? 0;
-    const loggingIn = [...this.#connections.values()].filter(({ isAdmitted }) => !isAdmitted);
-    const isFull = this.#connections.size >= connections || loggingIn.length >= waiting;
+    const loggingIn = [...this.#sockets.values()].filter((timer) => timer !== null);
+    const isFull = this.#sockets.size >= connections || loggingIn.length >= waiting;
     if (source === '' || isFull || ofSource >= perSource) {
       socket.destroy();
       return;
     }
     this.#sources.set(source, ofSource + 1);
+    // Of its own, because the library knows nothing of a client that says nothing.
+    this.#sockets.set(
+      socket,
+      setTimeout(() => socket.destroy(), loginMs),
+    );
     socket.once('close', () => {
+      this.#admitted(socket);
+      this.#sockets.delete(socket);
       const left = (this.#sources.get(source) ?? 1) - 1;
       if (left === 0) this.#sources.delete(source);
       else this.#sources.set(source, left);
@@ -69,6 +78,12 @@ export class SftpServer {
     }
   }
 
+  /** Somebody has logged in: there is time now. */
+  #admitted(socket: Socket): void {
+    clearTimeout(this.#sockets.get(socket) ?? undefined);
+    this.#sockets.set(socket, null);
+  }
+
   #begin(client: ssh2.Connection, socket: Socket): void {
     const { limits, send } = this.#options;
     const connection = (this.#lastId += 1);
@@ -82,6 +97,7 @@ export class SftpServer {
             this.#admissions.set(id, resolve);
             send({ kind: 'login', id, connection, login });
           }),
+        admitted: () => this.#admitted(socket),
         perform: (operation) => this.#perform(connection, operation),
         hold: (bytes) => {
           this.#bytes += bytes;
