@@ -27,6 +27,15 @@ interface NodeOptions {
   readonly logLevel?: string;
 }
 
+const HELP = `
+  sudo portcullis nodes enrol node-1 --save      once, on the host of control: see "portcullis nodes --help"
+  sudo portcullis node --name node-1
+  portcullis node --name try-out --engine process
+
+Registries that need an account: log in with "docker login" as the account that this agent runs as.
+The credential may also be in PORTCULLIS_NODE_CREDENTIAL. Servers continue to run while the node is stopped; after a
+restart it takes them over.`;
+
 export function addNode(program: Command): void {
   const node = program
     .command('node')
@@ -67,17 +76,7 @@ export function addNode(program: Command): void {
     )
     .option('--credential-file <file>', 'its credential (default: in the data directory)')
     .option('--log-level <level>', 'fatal, error, warn, info or debug')
-    .addHelpText(
-      'after',
-      `
-  sudo portcullis nodes enrol node-1 --save      once, on the host of control: see "portcullis nodes --help"
-  sudo portcullis node --name node-1
-  portcullis node --name try-out --engine process
-
-Registries that need an account: log in with "docker login" as the account that this agent runs as.
-The credential may also be in PORTCULLIS_NODE_CREDENTIAL. Servers continue to run while the node is stopped; after a
-restart it takes them over.`,
-    )
+    .addHelpText('after', HELP)
     .action(runNode);
   addMount(node);
   addJoin(node, 'node', (_file, options: NodeOptions) => runNode(options));

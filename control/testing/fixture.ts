@@ -102,13 +102,8 @@ export async function startEnvironment(
   });
   const access = createAccess({ db, log });
   const registry = createRegistry();
-  const gameServers = createGameServers({
-    db,
-    registry,
-    log,
-    sftp: new SftpLogins(db),
-    ...TEST_DEADLINES,
-  });
+  const sftp = new SftpLogins(db);
+  const gameServers = createGameServers({ db, registry, log, sftp, ...TEST_DEADLINES });
   const nodes = createMemoryLink(gameServers.agentHandler, gameServers.admit);
   gameServers.useLink(nodes.control);
   const ground = { db, events, access, log, queryEdges, registry, gameServers };
@@ -159,6 +154,14 @@ const ADMINISTRATION = {
 
 const GOOD = { ok: true, detail: 'As it should be.' };
 
+function peopleHandlers(publicUrl: string) {
+  return {
+    ...createAccounts({ publicUrl, mail: null }).handlers,
+    ...sftpAccessHandlers(),
+    ...createServerPeople({ publicUrl, mail: null }).handlers,
+  };
+}
+
 function serverDeps({
   db,
   events,
@@ -186,9 +189,7 @@ function serverDeps({
       ...firewall.handlers,
       ...gameServers.handlers,
       ...history.handlers,
-      ...createAccounts({ publicUrl, mail: null }).handlers,
-      ...sftpAccessHandlers(),
-      ...createServerPeople({ publicUrl, mail: null }).handlers,
+      ...peopleHandlers(publicUrl),
       ...createJoining().handlers,
       ...createAdministration({
         ...ADMINISTRATION,

@@ -90,7 +90,7 @@ export class SftpSession {
     await Promise.allSettled(this.#opening);
     const all = [...this.#open.values()];
     this.#open.clear();
-    const files = all.filter((open) => !('entries' in open));
+    const files = all.flatMap((open) => ('entries' in open ? [] : [open]));
     await Promise.allSettled(files.map((file) => file.close(end)));
   }
 

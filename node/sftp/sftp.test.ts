@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { FILE_RIGHTS, type FileRight } from '@portcullis/core/access/server-rights.ts';
-import type { SftpAdmitted, SftpLogin } from '@portcullis/link/messages/sftp.ts';
+import type { SftpLogin } from '@portcullis/link/messages/sftp.ts';
 import ssh2 from 'ssh2';
 import { TestFiles } from '../files/testing/files.ts';
 import { SftpDoor } from './door.ts';
@@ -47,7 +47,7 @@ class TestDoor {
                 session: ref,
                 actor: 'alex',
                 rights: this.rights ?? [],
-              } as SftpAdmitted)
+              } as const)
             : { kind: 'sftp.denied', reason: 'wrong' };
         },
         sftpCheck: async (sessions) => sessions.map(() => this.rights),
