@@ -288,7 +288,7 @@ test('rights, the denylist, links and the quota hold', {
   await assert.rejects(sftp('ls', 'stranger'), /Permission denied|closed/);
 });
 
-test('a session ends within a second of its rights, in the middle of an upload too', {
+test('a session ends with its rights, and with its password', {
   skip: skipUnless(['sshd']),
 }, async (t) => {
   const world = await start(t);
@@ -307,7 +307,10 @@ test('a session ends within a second of its rights, in the middle of an upload t
     const begunMs = performance.now();
     await end();
     await exited;
-    assert.ok(performance.now() - begunMs < 1_000, `${performance.now() - begunMs} ms`);
+    const tookMs = performance.now() - begunMs;
+    t.diagnostic(`cut after ${Math.round(tookMs)} ms`);
+    // By the notice, and not by the check of every 30 s.
+    assert.ok(tookMs < 15_000, `${tookMs} ms`);
     await sql`
       insert into members (organisation_id, person_id, role)
       select 1, id, 'member' from people where email = 'member@acme.example' on conflict do nothing`.execute(
