@@ -1,4 +1,5 @@
 import type { Static, TSchema } from 'typebox';
+import type { OperatorAbility, Role } from './endpoint.ts';
 import type { ENDPOINTS } from './endpoints.ts';
 import type { OPERATOR_ENDPOINTS } from './operator-endpoints.ts';
 import type { PORTAL_ENDPOINTS } from './portal-endpoints.ts';
@@ -21,6 +22,27 @@ export type QueryOf<Id extends OperationId> =
   RowOf<Id> extends { readonly query: infer Schema extends TSchema }
     ? Static<Schema>
     : Readonly<Record<string, never>>;
+
+/** The types of the path parameters that the row describes. */
+export type ParamsOf<Id extends OperationId> =
+  RowOf<Id> extends { readonly params: infer Schemas extends Readonly<Record<string, TSchema>> }
+    ? { readonly [Name in keyof Schemas]: Static<Schemas[Name]> }
+    : object;
+
+/**
+ * The kind of sender that the operation serves: an operator, nobody in particular, a person, a member of the
+ * organisation of the path, or a caller of an organisation, which is a key or a member.
+ */
+export type SenderOf<Id extends OperationId> =
+  RowOf<Id> extends { readonly operator: OperatorAbility }
+    ? 'operator'
+    : RowOf<Id> extends { readonly role: infer Needed }
+      ? Needed extends Role
+        ? 'member'
+        : Needed extends 'anyone'
+          ? 'nobody'
+          : 'person'
+      : 'caller';
 
 /** Whether the operation answers with a stream of events. */
 export type IsStream<Id extends OperationId> =

@@ -50,13 +50,14 @@ function unauthenticated(detail: RegExp): (error: unknown) => boolean {
 test('a valid key identifies its organisation with abilities, flags and limits', async (t) => {
   const access = open(t);
   const { id, secret } = await create({ name: 'good', prefixes: ['203.0.113.0/24'] });
-  const { caller } = await access.authenticate(`Bearer ${secret}`, '192.0.2.1');
+  const { by: caller } = await access.authenticate(`Bearer ${secret}`, '192.0.2.1');
+  assert.ok(caller.kind === 'key');
   assert.ok(caller !== null);
   assert.deepEqual([caller.keyId, caller.keyName, caller.organisation.slug], [id, 'good', 'acme']);
   assert.deepEqual([...caller.abilities], ['firewall.read', 'firewall.manage']);
   assert.deepEqual([...caller.organisation.flags], ['firewall_api']);
   assert.deepEqual([caller.prefixes, caller.servers], [['203.0.113.0/24'], null]);
-  assert.equal((await access.authenticate(`bearer   ${secret}`, '')).caller?.keyId, id);
+  assert.equal((await access.authenticate(`bearer   ${secret}`, '')).by.keyId, id);
 });
 
 test('answers 401 to an invalid key with the reason and without the key', async (t) => {

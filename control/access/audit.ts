@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Tx } from '../db/database.ts';
-import type { Caller, OperatorKey, Person } from './caller.ts';
+import type { Caller, Key, Operator, OperatorKey, Person } from './caller.ts';
 import type { ActorKind } from '../db/schema.ts';
 
 /** The actor of an audited action, and its source. */
@@ -12,42 +12,32 @@ export interface Actor {
   readonly requestId: string | null;
 }
 
-/** The actor of a caller's request. */
-export function keyActor(call: {
-  readonly caller: Pick<Caller, 'keyName' | 'keyId' | 'person'>;
+/** An authenticated request. */
+interface SentBy<By> {
+  readonly by: By;
   readonly source: string | null;
   readonly requestId: string;
-}): Actor {
-  const { caller, source, requestId } = call;
-  if (caller.person !== undefined) return personActor({ ...call, person: caller.person });
-  return { kind: 'key', name: nameOf(caller), source, requestId };
 }
 
-function nameOf({ keyName, keyId }: Pick<Caller, 'keyName' | 'keyId'>): string {
+/** The actor of a caller's request; an operator in another's organisation is marked. */
+export function keyActor({ by, source, requestId }: SentBy<Caller>): Actor {
+  if (by.kind === 'key') return { kind: 'key', name: nameOf(by), source, requestId };
+  const kind = by.isActing ? 'operator' : 'user';
+  return { kind, name: by.person.email, source, requestId };
+}
+
+function nameOf({ keyName, keyId }: Key | OperatorKey): string {
   return `${keyName} (${keyId})`;
 }
 
-/** The actor of a signed-in person; an operator in another's organisation is marked. */
-export function personActor(call: {
-  readonly person: Pick<Person, 'email' | 'isActing'>;
-  readonly source: string | null;
-  readonly requestId: string;
-}): Actor {
-  const { person, source, requestId } = call;
-  const kind = person.isActing ? 'operator' : 'user';
-  return { kind, name: person.email, source, requestId };
+/** The actor of a signed-in person that acts for itself. */
+export function personActor({ by, source, requestId }: SentBy<Person>): Actor {
+  return { kind: 'user', name: by.email, source, requestId };
 }
 
-/** The actor of an operator's request, whether or not it acts for an organisation. */
-export function operatorActor(call: {
-  readonly person: Pick<Person, 'email'> | null;
-  readonly operatorKey: OperatorKey | null;
-  readonly source: string | null;
-  readonly requestId: string;
-}): Actor {
-  const { person, operatorKey, source, requestId } = call;
-  const name = person?.email ?? (operatorKey && nameOf(operatorKey));
-  if (name === null) throw new Error('an operator row was reached without an operator');
+/** The actor of an operator's request. */
+export function operatorActor({ by, source, requestId }: SentBy<Operator>): Actor {
+  const name = by.kind === 'person' ? by.email : nameOf(by);
   return { kind: 'operator', name, source, requestId };
 }
 

@@ -57,10 +57,11 @@ function holderOf({ key, organisation }: KeyWithOrganisation): KeyHolder {
   const { id: keyId, name: keyName } = key;
   if (organisation === null) {
     const abilities = OPERATOR_ABILITIES.filter((ability) => key.abilities.includes(ability));
-    const operatorKey = { keyId, keyName, abilities: new Set(abilities) };
-    return { caller: null, operatorKey, expiresAt: key.expires_at };
+    const by = { kind: 'operator-key', keyId, keyName, abilities: new Set(abilities) } as const;
+    return { by, expiresAt: key.expires_at };
   }
-  const caller = {
+  const by = {
+    kind: 'key',
     keyId,
     keyName,
     organisationId: organisation.id,
@@ -69,8 +70,8 @@ function holderOf({ key, organisation }: KeyWithOrganisation): KeyHolder {
     prefixes: key.prefixes,
     servers: key.servers,
     managedServers: key.managed_servers,
-  };
-  return { caller, operatorKey: null, expiresAt: key.expires_at };
+  } as const;
+  return { by, expiresAt: key.expires_at };
 }
 
 /** The holder, if the key may be used now from this source; throws `unauthenticated`. */

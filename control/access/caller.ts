@@ -21,24 +21,16 @@ export interface OrganisationView {
 
 /** A signed-in person. */
 export interface Person {
+  readonly kind: 'person';
   readonly id: number;
   /** The address that it signs in with. */
   readonly email: string;
   readonly sessionId: number;
   readonly isOperator: boolean;
-  /** An operator that acts for the organisation of the request. */
-  readonly isActing: boolean;
-  /** Its role in the organisation of the request; null without one. */
-  readonly role: Role | null;
 }
 
-/** The caller and the rights of its key. Valid for a second at most, so never kept longer than a request. */
-export interface Caller {
-  /** For a session the negative id of its person. */
-  readonly keyId: number;
-  readonly keyName: string;
-  /** Absent for a key. */
-  readonly person?: Person;
+/** The rights of a caller in its organisation. */
+interface Rights {
   readonly organisationId: number;
   readonly organisation: OrganisationView;
   readonly abilities: ReadonlySet<Ability>;
@@ -50,22 +42,66 @@ export interface Caller {
   readonly managedServers: readonly string[] | null;
 }
 
+/** An API key of an organisation. */
+export interface Key extends Rights {
+  readonly kind: 'key';
+  readonly keyId: number;
+  readonly keyName: string;
+}
+
+/** A signed-in person with a role in the organisation of the request. */
+export interface Member extends Rights {
+  readonly kind: 'member';
+  readonly person: Person;
+  readonly role: Role;
+  /** An operator that acts for the organisation. */
+  readonly isActing: boolean;
+}
+
+/**
+ * The caller of an organisation: operations for its keys serve the sessions of its members too. Valid for a second at
+ * most, so never kept longer than a request.
+ */
+export type Caller = Key | Member;
+
 /** A key of the operator. */
 export interface OperatorKey {
+  readonly kind: 'operator-key';
   readonly keyId: number;
   readonly keyName: string;
   readonly abilities: ReadonlySet<OperatorAbility>;
 }
 
-/** Whose key it is: an organisation's, or the operator's. `expiresAt`: null if it does not expire. */
-export type KeyHolder = { readonly expiresAt: Date | null } & (
-  | { readonly caller: Caller; readonly operatorKey: null }
-  | { readonly caller: null; readonly operatorKey: OperatorKey }
-);
+/** The operator: its key, or a signed-in person that is one. */
+export type Operator = OperatorKey | Person;
+
+/** The sender of a request, by its credential. */
+export type Identity = Caller | Operator;
+
+/** The holder of a key: an organisation, or the operator. `expiresAt`: null if it does not expire. */
+export interface KeyHolder {
+  readonly by: Key | OperatorKey;
+  readonly expiresAt: Date | null;
+}
 
 export interface Session {
-  readonly person: Person;
-  /** Null without an organisation. */
-  readonly caller: Caller | null;
+  /** A member in the organisation of the request, a person without one. */
+  readonly by: Person | Member;
   readonly expiresAt: Date;
+}
+
+export function isCaller(by: Identity | null): by is Caller {
+  return by?.kind === 'key' || by?.kind === 'member';
+}
+
+/** The signed-in person; null for a key and for nobody. */
+export function personOf(by: Identity | null): Person | null {
+  if (by?.kind === 'member') return by.person;
+  return by?.kind === 'person' ? by : null;
+}
+
+/** The id of a key, or the negative id of a person: what holds a right, and what idempotency keys belong to. */
+export function holderIdOf(by: Identity): number {
+  if (by.kind === 'member') return -by.person.id;
+  return by.kind === 'person' ? -by.id : by.keyId;
 }

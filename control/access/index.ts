@@ -19,7 +19,18 @@ import { hashToken, loadSession, readCookie, sessionCookieName } from './session
 
 export type { Actor, AuditEntry } from './audit.ts';
 export { keyActor, operatorActor, personActor, recordAudit, recordAudits } from './audit.ts';
-export type { Caller, OperatorKey, OrganisationLimits, Person, Session } from './caller.ts';
+export type {
+  Caller,
+  Identity,
+  Key,
+  Member,
+  Operator,
+  OperatorKey,
+  OrganisationLimits,
+  Person,
+  Session,
+} from './caller.ts';
+export { holderIdOf, isCaller, personOf } from './caller.ts';
 export {
   findHolding,
   type HeldPrefix,
@@ -49,7 +60,7 @@ export interface Access {
     source: string,
   ): Promise<KeyHolder>;
   /**
-   * The person of a session cookie; with the slug of an organisation also what it may do there. Throws
+   * The person of a session cookie; with the slug of an organisation, the member and what it may do there. Throws
    * `unauthenticated`, `not_found` for an organisation that it has no role in, and `rate_limited` where too many
    * cookies of no session came from.
    */
@@ -94,7 +105,7 @@ export function createAccess({
   return {
     async authenticate(authorization, source) {
       const holder = await keys.read(authorization, source);
-      lastUse.record((holder.caller ?? holder.operatorKey).keyId, clock());
+      lastUse.record(holder.by.keyId, clock());
       return holder;
     },
     authenticateAgain: (now, ...sent) => keys.readNow(now, ...sent),

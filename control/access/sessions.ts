@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import type { Db, Organisation, Tx } from '../db/database.ts';
 import { Problem } from '../problem.ts';
 import { unauthenticated } from './authenticate.ts';
-import type { Caller, Person, Session } from './caller.ts';
+import type { Member, Person, Session } from './caller.ts';
 import { toOrganisationView } from './organisation-store.ts';
 import type { Ability } from '@portcullis/core/access/abilities.ts';
 
@@ -50,30 +50,29 @@ export async function loadSession(
   const token = readCookie(cookies, cookieName);
   const row = token === null ? null : await findSession(db, hashToken(token), slug);
   if (row === null) throw unauthenticated('Sign in first: there is no session, or it has ended.');
-  const isActing = row.acting_id !== null && row.acting_id === row.organisation?.id;
-  const role = isActing ? 'owner' : row.role;
   const person: Person = {
+    kind: 'person',
     id: row.person_id,
     sessionId: row.session_id,
     email: row.email,
     isOperator: row.is_operator,
-    isActing,
-    role,
   };
   const touch = row.is_stale ? () => touchSession(db, row.session_id) : null;
-  if (slug === null) return { person, caller: null, expiresAt: row.expires_at, touch };
-  if (row.organisation === null || role === null) {
-    throw new Problem('not_found', 'There is no organisation of this name that you belong to.');
-  }
-  const caller = toCaller(person, role, row.organisation);
-  return { person, caller, expiresAt: row.expires_at, touch };
+  const by = slug === null ? person : toMember(person, row);
+  return { by, expiresAt: row.expires_at, touch };
 }
 
-function toCaller(person: Person, role: Role, organisation: Organisation): Caller {
+function toMember(person: Person, { organisation, acting_id, role: own }: SessionRow): Member {
+  const isActing = acting_id !== null && acting_id === organisation?.id;
+  const role = isActing ? 'owner' : own;
+  if (organisation === null || role === null) {
+    throw new Problem('not_found', 'There is no organisation of this name that you belong to.');
+  }
   return {
-    keyId: -person.id,
-    keyName: person.email,
+    kind: 'member',
     person,
+    role,
+    isActing,
     organisationId: organisation.id,
     organisation: toOrganisationView(organisation),
     abilities: ROLE_ABILITIES[role],

@@ -5,8 +5,9 @@ import type { Person } from '../access/index.ts';
 import type { Db, Reader, Tx } from '../db/database.ts';
 import type { Owner } from '../db/schema.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
+import { notThere } from '../http/operations/not-found.ts';
 import { Problem } from '../problem.ts';
-import { auditOwn, DONE, idOf, notThere, requirePerson } from './call.ts';
+import { auditOwn, DONE } from './call.ts';
 import { requireGoodPassword } from './good-password.ts';
 import { hashPassword, requirePassword } from './prove.ts';
 import { endSessions, findPerson, type PersonRow, refuse } from './person-store.ts';
@@ -27,14 +28,14 @@ export function sessionHandlers(): Pick<Handlers, SessionNames> {
   return {
     readSession: async (call, db) => ({
       status: 200,
-      body: { data: await readWhoAmI(db, requirePerson(call)) },
+      body: { data: await readWhoAmI(db, call.by) },
     }),
     readAccount: async (call, db) => ({
       status: 200,
-      body: { data: await readAccount(db, requirePerson(call).id) },
+      body: { data: await readAccount(db, call.by.id) },
     }),
     async listSessions(call, db) {
-      const { id, sessionId } = requirePerson(call);
+      const { id, sessionId } = call.by;
       const { rows } = await sql<{ id: number }>`
         select id, id = ${sessionId} as current, host(source) as source, user_agent,
                to_json(created_at) as created_at, to_json(last_seen_at) as last_seen_at
@@ -44,9 +45,9 @@ export function sessionHandlers(): Pick<Handlers, SessionNames> {
       return { status: 200, body: { data: rows } };
     },
     async endSession(call, tx) {
-      const { id } = requirePerson(call);
+      const { id } = call.by;
       const ended = await sql`
-        delete from sessions where id = ${idOf(call, 'session')} and person_id = ${id} returning 1`.execute(
+        delete from sessions where id = ${call.params.session} and person_id = ${id} returning 1`.execute(
         tx,
       );
       if (ended.rows.length === 0) throw notThere();
@@ -56,7 +57,7 @@ export function sessionHandlers(): Pick<Handlers, SessionNames> {
     },
     async renameAccount(call, tx) {
       await sql`
-        update people set name = ${call.body.name} where id = ${call.person?.id}`.execute(tx);
+        update people set name = ${call.body.name} where id = ${call.by.id}`.execute(tx);
       await auditOwn(tx, call, 'person.rename');
       return DONE;
     },
@@ -67,7 +68,7 @@ export function sessionHandlers(): Pick<Handlers, SessionNames> {
 export function passwordHandlers(publicUrl: string): Pick<Handlers, 'changePassword'> {
   return {
     async changePassword(call, db) {
-      const self = requirePerson(call);
+      const self = call.by;
       const { password, new_password: next } = call.body;
       const person = await requirePassword(db, self, password);
       const passwordHash = await hashPassword(await requireGoodPassword(next, '/new_password'));
@@ -110,7 +111,7 @@ async function loadPasskeys(db: Reader, personId: number): Promise<object[]> {
 export function totpHandlers(publicUrl: string): Pick<Handlers, 'beginTotp' | 'confirmTotp'> {
   return {
     async beginTotp(call, db) {
-      const person = await requirePassword(db, requirePerson(call), call.body.password);
+      const person = await requirePassword(db, call.by, call.body.password);
       if (person.totp_confirmed_at !== null)
         throw refuse('/password', 'is right, but the app is on already; turn it off first');
       const secret = randomBytes(20);
@@ -124,7 +125,7 @@ export function totpHandlers(publicUrl: string): Pick<Handlers, 'beginTotp' | 'c
       return { status: 200, body: { data: { secret: text, uri } } };
     },
     async confirmTotp(call, tx) {
-      const { id, sessionId } = requirePerson(call);
+      const { id, sessionId } = call.by;
       const person = await findPerson(tx, id);
       if (person === null || person.totp_secret === null || person.totp_confirmed_at !== null) {
         throw new Problem('invalid_request', 'Begin to set up the app first.');
@@ -149,7 +150,7 @@ export function totpHandlers(publicUrl: string): Pick<Handlers, 'beginTotp' | 'c
 export function secondFactorHandlers(): Pick<Handlers, 'removeTotp' | 'renewRecoveryCodes'> {
   return {
     async renewRecoveryCodes(call, db) {
-      const person = await requirePassword(db, requirePerson(call), call.body.password);
+      const person = await requirePassword(db, call.by, call.body.password);
       if (!hasTotp(person)) {
         throw new Problem('invalid_request', 'Turn the authenticator app on first.');
       }
@@ -160,7 +161,7 @@ export function secondFactorHandlers(): Pick<Handlers, 'removeTotp' | 'renewReco
       return { status: 201, body: { data: { recovery_codes: codes } } };
     },
     async removeTotp(call, db) {
-      const person = await requirePassword(db, requirePerson(call), call.body.password);
+      const person = await requirePassword(db, call.by, call.body.password);
       await call.write(async (tx) => {
         await removeSecondFactor(tx, person.id);
         await auditOwn(tx, call, 'totp.off');

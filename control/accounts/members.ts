@@ -1,12 +1,13 @@
 import type { Role } from '@portcullis/contract/endpoint.ts';
 import { sql } from 'kysely';
 import { keyActor, recordAudit } from '../access/index.ts';
-import type { Caller } from '../access/index.ts';
+import type { Member } from '../access/index.ts';
 import type { Db, Tx } from '../db/database.ts';
-import type { Handlers } from '../http/operations/handlers.ts';
+import type { CallOf, Handlers } from '../http/operations/handlers.ts';
 import type { Call } from '../http/operations/operation.ts';
+import { notThere } from '../http/operations/not-found.ts';
 import { Problem } from '../problem.ts';
-import { DONE, idOf, notThere, requirePerson } from './call.ts';
+import { DONE } from './call.ts';
 import { type LinkDeps, makeLink } from './links/link-mail.ts';
 import { listOpenLinks, voidLinksOf, withdrawLink } from './links/link-store.ts';
 import { requireEmail } from './person-store.ts';
@@ -18,26 +19,26 @@ type InvitationNames = 'inviteMember' | 'withdrawInvitation' | 'renameOrganisati
 /** Members of an organisation. */
 export function memberHandlers(): Pick<Handlers, MemberNames> {
   return {
-    listMembers: async ({ caller }, db) => ({
+    listMembers: async ({ by }, db) => ({
       status: 200,
-      body: { data: await loadMembers(db, caller.organisationId) },
+      body: { data: await loadMembers(db, by.organisationId) },
     }),
     async changeMember(call, tx) {
       const { id, role: before } = await lockMember(tx, call);
-      requireAbove(call.caller, before, call.body.role);
+      requireAbove(call.by, before, call.body.role);
       await sql`
         update members set role = ${call.body.role}
-         where organisation_id = ${call.caller.organisationId} and person_id = ${id}`.execute(tx);
+         where organisation_id = ${call.by.organisationId} and person_id = ${id}`.execute(tx);
       await endRights(tx, call, id);
       await record(tx, call, 'member.change', `person:${id}`, { before, after: call.body.role });
       return DONE;
     },
     async removeMember(call, tx) {
       const { id, role } = await lockMember(tx, call);
-      requireAbove(call.caller, role);
+      requireAbove(call.by, role);
       await sql`
         delete from members
-         where organisation_id = ${call.caller.organisationId} and person_id = ${id}`.execute(tx);
+         where organisation_id = ${call.by.organisationId} and person_id = ${id}`.execute(tx);
       await endRights(tx, call, id);
       await record(tx, call, 'member.remove', `person:${id}`, { role });
       return DONE;
@@ -50,29 +51,29 @@ export function invitationHandlers(deps: LinkDeps): Pick<Handlers, InvitationNam
   return {
     async inviteMember(call, tx) {
       const { role } = call.body;
-      requireAbove(call.caller, role);
-      const { organisationId } = call.caller;
+      requireAbove(call.by, role);
+      const { organisationId } = call.by;
       const link = {
         kind: 'invitation',
         email: requireEmail(call.body.email),
         organisationId,
-        organisation: call.params['organisation'] ?? null,
+        organisation: call.params.organisation,
         role,
       } as const;
-      const making = { ...deps, actor: keyActor(call), makerId: requirePerson(call).id };
+      const making = { ...deps, actor: keyActor(call), makerId: call.by.person.id };
       const data = await makeLink(call, tx, link, making);
       return { status: 201, body: { data } };
     },
     async withdrawInvitation(call, tx) {
-      const id = idOf(call, 'invitation');
-      const withdrawn = await withdrawLink(tx, id, call.caller.organisationId);
+      const id = call.params.invitation;
+      const withdrawn = await withdrawLink(tx, id, call.by.organisationId);
       if (withdrawn === null || withdrawn.role === null) throw notThere();
-      requireAbove(call.caller, withdrawn.role);
+      requireAbove(call.by, withdrawn.role);
       await record(tx, call, 'link.withdraw', `link:${id}`, {});
       return DONE;
     },
     async renameOrganisation(call, tx) {
-      const { organisationId } = call.caller;
+      const { organisationId } = call.by;
       const { rows } = await sql`
         update organisations set name = ${call.body.name}
          where id = ${organisationId} and owner = 'portal' returning 1`.execute(tx);
@@ -88,16 +89,14 @@ export function invitationHandlers(deps: LinkDeps): Pick<Handlers, InvitationNam
   };
 }
 
-export interface MemberCall {
-  readonly caller: Caller;
-  readonly params: Readonly<Record<string, string>>;
-  readonly source: string | null;
-  readonly requestId: string;
-}
+type MemberCall = Pick<Call<Member>, 'by' | 'source' | 'requestId' | 'endsRights'>;
 
-async function lockMember(tx: Tx, call: MemberCall): Promise<{ id: number; role: Role }> {
-  const id = idOf(call, 'member');
-  const role = (await lockRoles(tx, call.caller.organisationId)).get(id);
+async function lockMember(
+  tx: Tx,
+  call: Pick<CallOf<'changeMember'>, 'by' | 'params'>,
+): Promise<{ id: number; role: Role }> {
+  const { member: id } = call.params;
+  const role = (await lockRoles(tx, call.by.organisationId)).get(id);
   if (role === undefined) throw notThere();
   return { id, role };
 }
@@ -114,18 +113,14 @@ export async function lockRoles(
 }
 
 /** An owner decides about everybody, an administrator about roles below its own. */
-function requireAbove({ person }: Caller, ...roles: readonly Role[]): void {
-  if (roles.every((role) => decidesAbout(person?.role ?? null, role))) return;
+function requireAbove(by: Member, ...roles: readonly Role[]): void {
+  if (roles.every((role) => decidesAbout(by.role, role))) return;
   throw new Problem('role_missing', 'Only an owner of the organisation decides about this role.');
 }
 
 /** After a member lost a right: an owner remains, its links that it could not make now are void, its writes end. */
-async function endRights(
-  tx: Tx,
-  call: MemberCall & Pick<Call, 'endsRights'>,
-  personId: number,
-): Promise<void> {
-  await requireOwner(tx, call.caller.organisationId);
+async function endRights(tx: Tx, call: MemberCall, personId: number): Promise<void> {
+  await requireOwner(tx, call.by.organisationId);
   await voidLinksOf(tx, personId, keyActor(call));
   call.endsRights(-personId);
 }
@@ -150,7 +145,7 @@ async function record(
   target: string,
   detail: Readonly<Record<string, unknown>>,
 ): Promise<void> {
-  const { organisationId } = call.caller;
+  const { organisationId } = call.by;
   await recordAudit(tx, { actor: keyActor(call), organisationId, action, target, detail });
 }
 

@@ -1,10 +1,11 @@
 import { sql } from 'kysely';
-import { findOrganisation, operatorActor, recordAudit } from '../access/index.ts';
+import { findOrganisation, operatorActor, type Person, recordAudit } from '../access/index.ts';
 import type { Db, Tx } from '../db/database.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
+import { notThere } from '../http/operations/not-found.ts';
 import type { Call } from '../http/operations/operation.ts';
 import { voidTokens } from '../joining/index.ts';
-import { DONE, idOf, notThere, requirePerson } from './call.ts';
+import { DONE } from './call.ts';
 import { type LinkDeps, makeLink } from './links/link-mail.ts';
 import { type LinkRow, listOpenLinks, voidLinksOf, withdrawLink } from './links/link-store.ts';
 import { endSessions, findPerson, refuse, requireEmail } from './person-store.ts';
@@ -17,8 +18,8 @@ export function operatorHandlers(deps: LinkDeps): Pick<Handlers, PeopleNames> {
   return {
     listPeople: async (_call, db) => ({ status: 200, body: { data: await listPeople(db) } }),
     async changePerson(call, tx) {
-      const id = idOf(call, 'person');
-      if (id === requirePerson(call).id) throw refuse('/disabled', 'cannot be changed by oneself');
+      const id = call.params.person;
+      if (id === call.by.id) throw refuse('/disabled', 'cannot be changed by oneself');
       const { operator: isOperator, disabled } = call.body;
       const { rows } = await sql`
         update people set is_operator = ${isOperator},
@@ -37,7 +38,7 @@ export function operatorHandlers(deps: LinkDeps): Pick<Handlers, PeopleNames> {
       return DONE;
     },
     async createResetLink(call, tx) {
-      const person = await findPerson(tx, idOf(call, 'person'));
+      const person = await findPerson(tx, call.params.person);
       if (person === null) throw notThere();
       const { id: personId, email } = person;
       const link = { kind: 'reset', email, personId, organisation: null } as const;
@@ -59,8 +60,8 @@ export function operatorHandlers(deps: LinkDeps): Pick<Handlers, PeopleNames> {
   };
 }
 
-function makingOf(call: OperatorCall, deps: LinkDeps) {
-  return { ...deps, actor: operatorActor(call), makerId: requirePerson(call).id };
+function makingOf(call: PersonCall, deps: LinkDeps) {
+  return { ...deps, actor: operatorActor(call), makerId: call.by.id };
 }
 
 /** Lists and withdraws unused links. A link works for anyone who has it. */
@@ -71,7 +72,7 @@ export function openLinkHandlers(): Pick<Handlers, LinkNames> {
       body: { data: (await listOpenLinks(db)).map(linkView) },
     }),
     async withdrawLink(call, tx) {
-      const id = idOf(call, 'link');
+      const id = call.params.link;
       const withdrawn = await withdrawLink(tx, id);
       if (withdrawn === null) throw notThere();
       const { organisation_id: organisationId, ...detail } = withdrawn;
@@ -98,15 +99,15 @@ export function actingHandlers(): Pick<Handlers, 'actFor' | 'stopActing'> {
   };
 }
 
-type OperatorCall = Pick<Call, 'person' | 'operatorKey' | 'source' | 'requestId'>;
+type PersonCall = Pick<Call<Person>, 'by' | 'source' | 'requestId' | 'endsRights'>;
 
 async function act(
   tx: Tx,
-  call: OperatorCall & Pick<Call, 'endsRights'>,
+  call: PersonCall,
   organisationId: number | null,
   action: string,
 ): Promise<void> {
-  const { id, sessionId } = requirePerson(call);
+  const { id, sessionId } = call.by;
   call.endsRights(-id);
   const { rows } = await sql<{ before: number | null }>`
     select acting_id as before from sessions where id = ${sessionId} for update`.execute(tx);
@@ -118,7 +119,7 @@ async function act(
 
 async function record(
   tx: Tx,
-  call: OperatorCall,
+  call: PersonCall,
   entry: {
     readonly action: string;
     readonly target: string;

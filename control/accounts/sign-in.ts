@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
 import type { Handlers } from '../http/operations/handlers.ts';
-import { requirePerson } from './call.ts';
 import { prove } from './prove.ts';
 import { beginSession, endCookie, requireEncrypted } from './session-store.ts';
 
@@ -21,7 +20,7 @@ export function signInHandlers(publicUrl: string): SignInHandlers {
       return { status: 200, body: { data: { signed_in: true } }, headers };
     },
     async signOut(call, tx) {
-      const { id, sessionId } = requirePerson(call);
+      const { id, sessionId } = call.by;
       await sql`delete from sessions where id = ${sessionId}`.execute(tx);
       call.endsRights(-id);
       const headers = {

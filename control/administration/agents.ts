@@ -9,7 +9,7 @@ import { parseCollectors } from '../fleet-file/parse/collectors.ts';
 import { parseNodes } from '../fleet-file/parse/game-servers.ts';
 import type { Batch } from '../fleet/batch.ts';
 import type { CallOf, Handlers } from '../http/operations/handlers.ts';
-import type { Answer, Call } from '../http/operations/operation.ts';
+import type { Answer, OperatorCall } from '../http/operations/operation.ts';
 import { timeView } from '../http/operations/view.ts';
 import { approveHost, createToken, loadWaitingHosts, type TokenMaker } from '../joining/tokens.ts';
 import { Problem } from '../problem.ts';
@@ -60,12 +60,12 @@ export function createAgentHandlers(publicUrl: string): Pick<Handlers, Names> {
 }
 
 async function save(
-  call: Call,
+  call: OperatorCall<{ readonly name: string }>,
   tx: Tx,
   kind: AgentRef['kind'],
   write: (batch: Batch, name: string) => Promise<void>,
 ): Promise<Answer> {
-  const name = call.params['name'] ?? '';
+  const { name } = call.params;
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/.test(name)) {
     const detail = 'A name has letters, digits, dots, dashes and underscores, 63 at most.';
     throw new Problem('not_found', detail);
@@ -116,15 +116,14 @@ async function createJoin(
   return { status: 201, body: { data }, remembered, headers: { 'cache-control': 'no-store' } };
 }
 
-function makerOf({ person, operatorKey }: Pick<Call, 'person' | 'operatorKey'>): TokenMaker {
-  if (person !== null) return { personId: person.id };
-  return operatorKey && { keyId: operatorKey.keyId };
+function makerOf({ by }: Pick<OperatorCall, 'by'>): TokenMaker {
+  return by.kind === 'person' ? { personId: by.id } : { keyId: by.keyId };
 }
 
 const KINDS = { edges: 'edge', nodes: 'node', collectors: 'collector' } as const;
 
-function agentOf({ params }: Pick<Call, 'params'>): AgentRef {
-  const { kind: plural = '', name = '' } = params;
+function agentOf({ params }: Pick<CallOf<'approveHosts'>, 'params'>): AgentRef {
+  const { kind: plural, name } = params;
   const [, kind] = Object.entries(KINDS).find(([known]) => known === plural) ?? [];
   if (kind !== undefined) return { kind, name };
   throw new Problem('not_found', 'Agents are edges, nodes and collectors.');

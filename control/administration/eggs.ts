@@ -6,7 +6,7 @@ import { MAX_EGG_BYTES } from '../fleet-file/read/text-file.ts';
 import { loadNodeStatuses, type NodeImages } from '../game-servers/index.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { notSeen } from '../http/operations/not-found.ts';
-import type { Answer, Call, Writing } from '../http/operations/operation.ts';
+import type { Answer, OperatorCall, Writing } from '../http/operations/operation.ts';
 import { invalidField, Problem } from '../problem.ts';
 import type { FetchText } from '../webhooks/index.ts';
 import { hostsOf, imagesOf, type ProgramName } from './hosts.ts';
@@ -39,7 +39,7 @@ export function createEggHandlers(deps: EggDeps): Pick<Handlers, Names> {
       return { status: 200, body: { data } };
     },
     readEgg: (call, db) => readEgg(call, db, deps),
-    async readServerEgg({ server: uuid }, db) {
+    async readServerEgg({ params: { slice: uuid } }, db) {
       const [row] = await loadGameServers(db, { uuid });
       if (row === undefined) throw notSeen();
       const { found } = await storedEgg(db, row);
@@ -83,7 +83,7 @@ async function makeImage(
   db: Reader,
   nodeImages: NodeImages,
 ): Promise<Answer> {
-  const { name: node = '', image = '' } = call.params;
+  const { name: node, image } = call.params;
   const nodes = await loadNodeStatuses(db as Db);
   const known = nodes.find(({ name }) => name === node);
   if (known === undefined) throw new Problem('not_found', 'There is no such node.');
@@ -101,7 +101,7 @@ async function makeImage(
 
 /** Before it is done, as what leaves this host cannot be taken back. */
 async function auditAct(
-  call: Call & Writing,
+  call: OperatorCall & Writing,
   action: string,
   target: string,
   detail: Readonly<Record<string, unknown>>,

@@ -7,8 +7,8 @@ import type { Owner } from '../db/schema.ts';
 import type { Batch } from '../fleet/batch.ts';
 import { loadEdgeStatuses } from '../fleet/index.ts';
 import { deleteNode, loadNodeStatuses } from '../game-servers/index.ts';
-import type { Handlers } from '../http/operations/handlers.ts';
-import type { Answer, Call } from '../http/operations/operation.ts';
+import type { CallOf, Handlers } from '../http/operations/handlers.ts';
+import type { Answer } from '../http/operations/operation.ts';
 import { conflict, Problem } from '../problem.ts';
 import { operate } from '../operator/index.ts';
 import { collectorView, edgeView, nodeView } from './views.ts';
@@ -40,9 +40,9 @@ export async function readFleet(db: Db | Tx) {
   };
 }
 
-async function removeAgent(call: Call, batch: Batch): Promise<Answer> {
+async function removeAgent(call: CallOf<'removeAgent'>, batch: Batch): Promise<Answer> {
   const { tx } = batch;
-  const { kind = '', name = '' } = call.params;
+  const { kind, name } = call.params;
   const agent = await findAgent(tx, kind, name);
   if (agent === null) {
     throw new Problem('not_found', `There is no such agent: ${kind}/${name}`.slice(0, 200));

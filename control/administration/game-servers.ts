@@ -27,7 +27,7 @@ import { loadSourceSets } from '../fleet/index.ts';
 import { reinstallServer } from '../game-servers/index.ts';
 import type { CallOf, Handlers } from '../http/operations/handlers.ts';
 import { notSeen } from '../http/operations/not-found.ts';
-import type { Answer, Call } from '../http/operations/operation.ts';
+import type { Answer, OperatorCall } from '../http/operations/operation.ts';
 import { conflict, invalidField, Problem } from '../problem.ts';
 import { operate } from '../operator/index.ts';
 import { requireOrganisation } from './organisation-write.ts';
@@ -55,7 +55,7 @@ export function createServerHandlers(eggs: EggSource): Pick<Handlers, Names> {
       const data = servers.map(operatedServerView);
       return { status: 200, body: { data } };
     },
-    async readOperatedServer({ server: uuid }, db) {
+    async readOperatedServer({ params: { slice: uuid } }, db) {
       const servers = await loadGameServers(db, { uuid });
       if (servers.length === 0) throw notSeen();
       return { status: 200, body: { data: servers.map(operatedServerView) } };
@@ -86,12 +86,12 @@ interface Written {
 
 /** A change of the server of the path; `change` returns what it was, for the audit trail, or null for nothing. */
 async function writeServer(
-  call: Call,
+  call: OperatorCall<{ readonly slice: string }>,
   tx: Tx,
   change: (written: Written) => Promise<string | null>,
 ): Promise<Answer> {
   return operate(tx, async (batch) => {
-    const [row] = await loadGameServers(tx, { uuid: call.server });
+    const [row] = await loadGameServers(tx, { uuid: call.params.slice });
     if (row === undefined) throw notSeen();
     batch.requireOwn(row.owner, `The server ${row.name}`);
     const action = await change({ batch, row });
@@ -104,7 +104,7 @@ type Landed = Pick<CurrentGameServer, 'uuid' | 'organisationId'> & {
 };
 
 async function finishWrite(
-  call: Call,
+  call: OperatorCall,
   batch: Batch,
   { action, uuid, organisationId }: Landed,
 ): Promise<Answer> {

@@ -2,7 +2,6 @@ import { formatCidr, formatNetwork, parseCidr } from '@portcullis/core/net/cidr.
 import type { Tx } from '../db/database.ts';
 import { lockRows } from '../db/locks.ts';
 import type { CallOf, Handlers } from '../http/operations/handlers.ts';
-import { pathId } from '../http/operations/not-found.ts';
 import {
   changeHolding,
   createHoldings,
@@ -30,7 +29,7 @@ export function createHoldingHandlers(): Pick<Handlers, Names> {
       writeOrganisation(call, tx, (written) => change(call, tx, written)),
     removeHolding: (call, tx) =>
       writeOrganisation(call, tx, async ({ batch, organisationId }) => {
-        const holding = await requireHolding(tx, organisationId, pathId(call, 'holding'));
+        const holding = await requireHolding(tx, organisationId, call.params.holding);
         batch.requireOwn(holding.owner, nameOf(holding));
         if (holding.referenced && holding.since < (await loadNow(tx))) {
           throw conflict(`${nameOf(holding)} has a history: end it instead.`);
@@ -72,7 +71,7 @@ async function change(
   { batch, organisationId }: Written,
 ): Promise<Done> {
   const { since, until, end_now: endsNow = false, allow_losses: allowLosses = false } = call.body;
-  const before = await requireHolding(tx, organisationId, pathId(call, 'holding'));
+  const before = await requireHolding(tx, organisationId, call.params.holding);
   batch.requireOwn(before.owner, nameOf(before));
   const now = await loadNow(tx);
   const { cidr, asn, serviceId } = before;

@@ -8,9 +8,8 @@ import {
   revokeKey,
 } from '../access/index.ts';
 import type { Tx } from '../db/database.ts';
-import type { Answer, Call } from '../http/operations/operation.ts';
+import type { Answer } from '../http/operations/operation.ts';
 import type { CallOf, Handlers } from '../http/operations/handlers.ts';
-import { pathId } from '../http/operations/not-found.ts';
 import { Problem } from '../problem.ts';
 import { viewOf } from '../http/operations/view.ts';
 import { requireOrganisation } from './organisation-write.ts';
@@ -32,27 +31,27 @@ export function createKeyHandlers(): KeyHandlers {
       return { status: 200, body: { data: callerView(call) } };
     },
     async listKeys(call, db) {
-      const keys = await listKeys(db, call.caller.organisationId);
+      const keys = await listKeys(db, call.by.organisationId);
       return { status: 200, body: { data: keys.map(viewOf) } };
     },
     async createKey(call, tx) {
-      const wanted = newKeyOf(call.body, call.caller.organisationId);
+      const wanted = newKeyOf(call.body, call.by.organisationId);
       const data = await createKey(tx, wanted, keyActor(call));
       return { status: 201, body: { data }, headers: NO_STORE };
     },
-    revokeKey: (call, tx) => revoke(call, tx, call.caller.organisationId, keyActor(call)),
+    revokeKey: (call, tx) => revoke(call, tx, call.by.organisationId, keyActor(call)),
     async listOrganisationKeys(call, db) {
-      const { id } = await requireOrganisation(db, call.params['slug'] ?? '');
+      const { id } = await requireOrganisation(db, call.params.slug);
       return { status: 200, body: { data: (await listKeys(db, id)).map(viewOf) } };
     },
     async createOrganisationKey(call, tx) {
-      const { id } = await requireOrganisation(tx, call.params['slug'] ?? '');
+      const { id } = await requireOrganisation(tx, call.params.slug);
       const data = await createKey(tx, newKeyOf(call.body, id), operatorActor(call));
       const remembered = { data: { ...data, secret: null } };
       return { status: 201, body: { data }, remembered, headers: NO_STORE };
     },
     async revokeOrganisationKey(call, tx) {
-      const { id } = await requireOrganisation(tx, call.params['slug'] ?? '');
+      const { id } = await requireOrganisation(tx, call.params.slug);
       return revoke(call, tx, id, operatorActor(call));
     },
   };
@@ -77,12 +76,12 @@ function newKeyOf(body: CallOf<'createKey'>['body'], organisationId: number): Ne
 }
 
 async function revoke(
-  call: Pick<Call, 'params' | 'endsRights'>,
+  call: Pick<CallOf<'revokeKey' | 'revokeOrganisationKey'>, 'params' | 'endsRights'>,
   tx: Tx,
   organisationId: number,
   actor: Actor,
 ): Promise<Answer> {
-  const id = pathId(call, 'key');
+  const { key: id } = call.params;
   const keys = await listKeys(tx, organisationId);
   if (!keys.some((key) => key.id === id)) {
     throw new Problem('not_found', `There is no key ${id}.`);
@@ -92,12 +91,12 @@ async function revoke(
   return { status: 200, body: { data: viewOf({ id, revokedAt }) } };
 }
 
-function callerView({ caller, source }: Pick<Call, 'caller' | 'source'>) {
-  const { organisation, keyName: key, abilities, prefixes, servers } = caller;
+function callerView({ by, source }: CallOf<'readCaller'>) {
+  const { organisation, abilities, prefixes, servers } = by;
   return {
     organisation: organisation.slug,
     organisation_name: organisation.name,
-    key,
+    key: by.kind === 'key' ? by.keyName : by.person.email,
     abilities: [...abilities].toSorted(),
     flags: [...organisation.flags].toSorted(),
     prefixes: prefixes && [...prefixes],

@@ -2,7 +2,7 @@ import { notifyAccess, operatorActor, recordAudit } from '../access/index.ts';
 import type { Db, Tx } from '../db/database.ts';
 import type { Owner } from '../db/schema.ts';
 import type { Batch } from '../fleet/batch.ts';
-import type { Answer, Call } from '../http/operations/operation.ts';
+import type { Answer, OperatorCall } from '../http/operations/operation.ts';
 import { operate } from '../operator/index.ts';
 import { Problem } from '../problem.ts';
 import { loadOrganisations } from './store.ts';
@@ -24,15 +24,18 @@ export interface Written {
   readonly owner: Owner;
 }
 
+/** A request about the organisation of the path. */
+export type OrganisationCall = OperatorCall<{ readonly slug: string }>;
+
 /** A change of an organisation by an operator: one transaction, one generation, audited. Answers it as it is then. */
 export async function writeOrganisation(
-  call: Call,
+  call: OrganisationCall,
   tx: Tx,
   change: (written: Written) => Promise<Done>,
   status: 200 | 201 = 200,
 ): Promise<Answer> {
   return operate(tx, async (batch) => {
-    const { id, owner } = await requireOrganisation(tx, call.params['slug'] ?? '');
+    const { id, owner } = await requireOrganisation(tx, call.params.slug);
     const done = await change({ batch, organisationId: id, owner });
     return { ...(await finishWrite(call, batch, id, done)), status };
   });
@@ -49,7 +52,7 @@ export async function requireOrganisation(
 
 /** Takes the generation, writes the audit trail and answers the organisation. */
 export async function finishWrite(
-  call: Call,
+  call: OrganisationCall,
   batch: Batch,
   organisationId: number,
   { made, ...done }: Done,
@@ -58,7 +61,7 @@ export async function finishWrite(
   await notifyAccess(tx);
   const generation = await batch.takeGeneration(done.action);
   await recordAudit(tx, { actor: operatorActor(call), organisationId, generation, ...done });
-  const data = await loadOrganisations(tx, { slug: call.params['slug'] ?? '' });
+  const data = await loadOrganisations(tx, { slug: call.params.slug });
   return {
     status: 200,
     body: { data: data.map(organisationView), ...(made && { made }) },

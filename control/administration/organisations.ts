@@ -1,6 +1,5 @@
 import { parseSafelistEntry } from '@portcullis/core/attacks/detector/safelist.ts';
 import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
-import { MAX_ASN } from '@portcullis/contract/schemas/values.ts';
 import { loadSuggestions, suggestionView } from '../attacks/index.ts';
 import { countOf } from '@portcullis/core/count.ts';
 import { sql } from 'kysely';
@@ -8,7 +7,7 @@ import { listKeys, operatorActor, revokeKey } from '../access/index.ts';
 import type { Tx } from '../db/database.ts';
 import { DEFAULT_LIMITS } from '../fleet-file/parse/organisation.ts';
 import type { CallOf, Handlers } from '../http/operations/handlers.ts';
-import type { Answer, Call } from '../http/operations/operation.ts';
+import type { Answer } from '../http/operations/operation.ts';
 import {
   deleteAsn,
   loadHoldings,
@@ -20,6 +19,7 @@ import { conflict, invalidField, Problem } from '../problem.ts';
 import {
   type Done,
   finishWrite,
+  type OrganisationCall,
   requireOrganisation,
   type Written,
   writeOrganisation,
@@ -46,17 +46,18 @@ export function createOrganisationHandlers(): Pick<Handlers, Names> {
       return { status: 200, body: { data: organisations.map(organisationView) } };
     },
     async readOrganisation(call, db) {
-      const organisation = await requireOrganisation(db, call.params['slug'] ?? '');
+      const organisation = await requireOrganisation(db, call.params.slug);
       return { status: 200, body: { data: [organisationView(organisation)] } };
     },
     saveOrganisation: saveOne,
     endOrganisation: (call, tx) =>
       writeOrganisation(call, tx, (written) => endOne(call, tx, written)),
-    addAsn: (call, tx) => writeOrganisation(call, tx, (written) => addAsn(pathAsn(call), written)),
+    addAsn: (call, tx) =>
+      writeOrganisation(call, tx, (written) => addAsn(call.params.asn, written)),
     removeAsn: (call, tx) =>
-      writeOrganisation(call, tx, (written) => removeAsn(pathAsn(call), written)),
+      writeOrganisation(call, tx, (written) => removeAsn(call.params.asn, written)),
     async suggestThresholds(call, db) {
-      const slug = call.params['slug'] ?? '';
+      const { slug } = call.params;
       await requireOrganisation(db, slug);
       const suggestions = await loadSuggestions(db, slug);
       return { status: 200, body: { data: suggestions.map(suggestionView) } };
@@ -91,7 +92,7 @@ async function removeAsn(asn: number, { batch, organisationId }: Written): Promi
 }
 
 async function saveOne(call: CallOf<'saveOrganisation'>, tx: Tx): Promise<Answer> {
-  const slug = call.params['slug'] ?? '';
+  const { slug } = call.params;
   if (!/^[a-z0-9][a-z0-9-]{0,62}$/.test(slug)) {
     throw new Problem(
       'not_found',
@@ -132,8 +133,8 @@ function limitsOf(limits: NonNullable<CallOf<'saveOrganisation'>['body']['limits
 }
 
 /** Its rows stay for the history, as those of one that leaves the fleet file. */
-async function endOne(call: Call, tx: Tx, { batch, organisationId, owner }: Written) {
-  const slug = call.params['slug'] ?? '';
+async function endOne(call: OrganisationCall, tx: Tx, { batch, organisationId, owner }: Written) {
+  const { slug } = call.params;
   batch.requireOwn(owner, `The organisation ${slug}`);
   const { rows } = await sql<{ servers: number; holdings: number }>`
     select (select count(*) from game_servers where organisation_id = ${organisationId}) as servers,
@@ -167,11 +168,11 @@ async function setThresholds(
     mitigation: set.mitigation,
     safelist: parseSafelist(safelist),
   };
-  const row = await findScope(tx, { scope, id: id ?? organisationId, slug: params['slug'] ?? '' });
+  const row = await findScope(tx, { scope, id: id ?? organisationId, slug: params.slug });
   if (row?.organisationId !== organisationId) {
     throw new Problem('not_found', `The organisation has no ${scope} ${id}.`);
   }
-  const target = id === null ? `organisation:${params['slug']}` : `${scope}:${id}`;
+  const target = id === null ? `organisation:${params.slug}` : `${scope}:${id}`;
   batch.requireOwn(row.owner, `What is set for ${target}`);
   await saveDetections(tx, scope, [{ id: id ?? organisationId, detection }]);
   return { action: 'detection.set', target, detail: { ...set, safelist: detection.safelist } };
@@ -191,11 +192,4 @@ function parseSafelist(texts: readonly string[]): string[] {
     return entry.value;
   });
   return [...new Set(entries)].toSorted();
-}
-
-function pathAsn({ params }: Pick<Call, 'params'>): number {
-  const text = params['asn'] ?? '';
-  const asn = /^[1-9]\d{0,9}$/.test(text) ? Number(text) : 0;
-  if (asn >= 1 && asn <= MAX_ASN) return asn;
-  throw new Problem('not_found', `There is no ASN "${text.slice(0, 50)}".`);
 }

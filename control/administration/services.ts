@@ -3,8 +3,6 @@ import { parsePortExpression } from '@portcullis/core/net/ports.ts';
 import type { Tx } from '../db/database.ts';
 import type { ManagedFilter } from '../db/schema.ts';
 import type { CallOf, Handlers } from '../http/operations/handlers.ts';
-import type { Call } from '../http/operations/operation.ts';
-import { pathId } from '../http/operations/not-found.ts';
 import { closeService, deleteService, saveServices } from '../organisations/index.ts';
 import { conflict, invalidField, Problem } from '../problem.ts';
 import { type Done, type Written, writeOrganisation } from './organisation-write.ts';
@@ -90,8 +88,7 @@ function parseManaged(wanted: readonly ManagedFilter[]): ManagedFilter[] {
   return parsed.toSorted((a, b) => (a.type < b.type ? -1 : 1));
 }
 
-function pathService(call: Pick<Call, 'params'>): number {
-  const id = pathId(call, 'service');
+function pathService({ params: { service: id } }: Pick<CallOf<'saveService'>, 'params'>): number {
   if (id <= LARGEST) return id;
   throw new Problem('not_found', `The number of a service is at most ${LARGEST}.`);
 }

@@ -24,13 +24,13 @@ export function createHandlers(deps: ListDeps): AttackHandlers {
       return { status: 200, body: await list(call, db) };
     },
     async readAttack(call, db) {
-      const attack = await findAttack(db, call.caller, call.attack);
+      const attack = await findAttack(db, call.by, call.params.attack);
       if (attack === null) throw noAttack();
       return { status: 200, body: await detailView(db, attack, new Date()) };
     },
     async cancelMitigations(call, tx) {
-      const { caller, attack: id } = call;
-      if ((await findAttack(tx, caller, id)) === null) throw noAttack();
+      const { attack: id } = call.params;
+      if ((await findAttack(tx, call.by, id)) === null) throw noAttack();
       const actor = keyActor(call);
       const generation = (await cancelIn(tx, id, actor))?.generation ?? null;
       const message =
@@ -40,8 +40,8 @@ export function createHandlers(deps: ListDeps): AttackHandlers {
       return { status: 200, body: { data: { attack: id, generation }, message } };
     },
     async acceptTraffic(call, tx) {
-      const { caller, attack: id } = call;
-      if ((await findAttack(tx, caller, id)) === null) throw noAttack();
+      const { attack: id } = call.params;
+      if ((await findAttack(tx, call.by, id)) === null) throw noAttack();
       const accepted = await acceptUsual(tx, id, keyActor(call));
       if (accepted === null) throw new Problem('invalid_request', NOT_USUAL);
       const { target, pps, mbps } = accepted;
@@ -49,8 +49,8 @@ export function createHandlers(deps: ListDeps): AttackHandlers {
       return { status: 200, body: { data: { attack: id, target, pps, mbps }, message } };
     },
     async forgetTraffic(call, tx) {
-      const { caller, attack: id } = call;
-      if ((await findAttack(tx, caller, id)) === null) throw noAttack();
+      const { attack: id } = call.params;
+      if ((await findAttack(tx, call.by, id)) === null) throw noAttack();
       const target = await forgetUsual(tx, id, keyActor(call));
       if (target === null) throw new Problem('invalid_request', NOTHING_ACCEPTED);
       const message = `${target} has the thresholds of its prefix, service or organisation again.`;

@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import type { CollectorRequest } from '@portcullis/link/messages/collector.ts';
-import type { AgentRequest } from '@portcullis/link/messages/messages.ts';
+import { isRequestOf } from '@portcullis/link/messages/messages.ts';
 import type { Admit, AgentHandler, ControlSide } from '@portcullis/link/transport/transport.ts';
 import type { Db } from '../db/database.ts';
 import type { DetectionService } from '../fleet/index.ts';
@@ -37,7 +36,7 @@ export function createCollectors({ db, registry, log, watch }: CollectorDeps): C
   registerCollectorGauges(registry, db);
   return {
     async agentHandler(from, request) {
-      if (from.kind !== 'collector' || !isOfCollector(request)) {
+      if (from.kind !== 'collector' || !isRequestOf('collector', request)) {
         const detail = 'Only collectors are served here.';
         return { kind: 'refused', code: 'unsupported', detail };
       }
@@ -48,13 +47,4 @@ export function createCollectors({ db, registry, log, watch }: CollectorDeps): C
       return admitAgent(db, { kind, name }, credential);
     },
   };
-}
-
-/** The transport accepts no other requests from a collector. */
-function isOfCollector(request: AgentRequest): request is CollectorRequest {
-  return (
-    request.kind.startsWith('collector.') ||
-    request.kind === 'detection.getSettings' ||
-    request.kind === 'watch.samples'
-  );
 }

@@ -16,8 +16,7 @@ export function createEvents({ db }: { readonly db: Db }): Events {
   const feed = createEventFeed(db);
   return {
     handlers: {
-      streamEvents: (call, ending) =>
-        streamEvents({ db, feed }, call.caller, call.lastEventId, ending),
+      streamEvents: (call, ending) => streamEvents({ db, feed }, call.by, call.lastEventId, ending),
     },
     wake: () => feed.wake(),
   };

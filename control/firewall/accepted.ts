@@ -3,7 +3,7 @@ import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import type { Db, Tx } from '../db/database.ts';
 import { inSnapshot, loadAddressPolicy } from '../fleet/policies/policies.ts';
 import { notHeld } from '../http/operations/not-found.ts';
-import type { Call } from '../http/operations/operation.ts';
+import type { AddressCall } from '../http/operations/operation.ts';
 import { loadServingEdges, type ServingEdge } from './held-store.ts';
 import {
   type AddressState,
@@ -45,18 +45,18 @@ interface BlockedList {
 }
 
 /** Reads both states in one snapshot: objects in both are live, objects in one are propagating. */
-export async function readAccepted(db: Db, call: Call): Promise<AcceptedAddress> {
+export async function readAccepted(db: Db, call: AddressCall): Promise<AcceptedAddress> {
   return inSnapshot(db, async (tx) => {
-    const state = await loadAddress(tx, 'accepted', call.caller, call.ip);
-    const live = await loadAddress(tx, 'live', call.caller, call.ip);
+    const state = await loadAddress(tx, 'accepted', call.by, call.params.ip);
+    const live = await loadAddress(tx, 'live', call.by, call.params.ip);
     if (state === null || live === null) throw notHeld();
     const isEnforced = enforcedGeneration(state) !== null;
     return {
       state,
       rules: merge(state.rules, live.rules, isEnforced).toSorted(byActionThenId),
       filters: merge(state.filters, live.filters, isEnforced).toSorted(byTypeThenPort),
-      edges: await loadServingEdges(tx, call.ip),
-      alsoDrops: await loadAlsoDrops(tx, call.ip),
+      edges: await loadServingEdges(tx, call.params.ip),
+      alsoDrops: await loadAlsoDrops(tx, call.params.ip),
       propagation: await readPropagation(tx),
     };
   });

@@ -43,12 +43,12 @@ export type FirewallHandlers = Pick<
 export function createHandlers(deps: ServiceDeps): FirewallHandlers {
   return {
     async readFirewallAddress(call, db) {
-      const state = await loadAddress(db, 'live', call.caller, call.ip);
+      const state = await loadAddress(db, 'live', call.by, call.params.ip);
       if (state === null) throw notHeld();
       return { status: 200, body: addressView(call, state), headers: readHeaders(state) };
     },
     async listAvailableFilters(call, db) {
-      const state = await loadAddress(db, 'live', call.caller, call.ip);
+      const state = await loadAddress(db, 'live', call.by, call.params.ip);
       if (state === null) throw notHeld();
       const managed = managedTypes(await loadManagedFilters(db, state.holdingId));
       return {
@@ -112,7 +112,7 @@ export function createX1Handlers(deps: X1Deps): FirewallX1Handlers {
       return { status: 200, body: { data: filters } };
     },
     async listHeldAddresses(call, db) {
-      const { caller } = call;
+      const { by: caller } = call;
       const { after, limit } = pageOf(call);
       const held = {
         prefixes: await listHeldPrefixes(db, caller),
@@ -160,13 +160,17 @@ function createSampleHandlers(
   return {
     async readDrops(call, db) {
       const read = await readDrops(db, call);
-      return { status: 200, body: dropsView(call.ip, read), headers: x1ReadHeaders(read.state) };
+      return {
+        status: 200,
+        body: dropsView(call.params.ip, read),
+        headers: x1ReadHeaders(read.state),
+      };
     },
     async readTraffic(call, db) {
       const traffic = await readTraffic(db, call);
       return {
         status: 200,
-        body: trafficView(call.ip, traffic),
+        body: trafficView(call.params.ip, traffic),
         headers: x1ReadHeaders(traffic.state),
       };
     },
@@ -174,7 +178,7 @@ function createSampleHandlers(
       const run = await dryRun(deps, db, call);
       return {
         status: 200,
-        body: dryRunView(call.ip, run),
+        body: dryRunView(call.params.ip, run),
         headers: { 'cache-control': 'no-store' },
       };
     },
@@ -202,7 +206,7 @@ function createSettingHandlers(
       const preview = await previewDefault(deps, db, call);
       return {
         status: 200,
-        body: previewView(call.ip, preview),
+        body: previewView(call.params.ip, preview),
         headers: x1ReadHeaders(preview.state),
       };
     },

@@ -1,6 +1,6 @@
 import type { Filter as CatalogueFilter } from '@portcullis/core/filters/filter.ts';
 import { findFilter } from '@portcullis/core/filters/catalogue.ts';
-import type { Call } from '../http/operations/operation.ts';
+import type { AddressCall } from '../http/operations/operation.ts';
 import { viewOf } from '../http/operations/view.ts';
 import {
   type AddressState,
@@ -42,19 +42,19 @@ export function ownerView(group: GroupRef | null) {
   return group === null ? null : { id: group.id, name: group.name };
 }
 
-export function addressView(call: Call, state: Pick<AddressState, 'rules' | 'filters'>) {
+export function addressView(call: AddressCall, state: Pick<AddressState, 'rules' | 'filters'>) {
   return {
     data: {
-      ip: call.ip,
-      rules: state.rules.map((rule) => ruleView(call.ip, rule)),
+      ip: call.params.ip,
+      rules: state.rules.map((rule) => ruleView(call.params.ip, rule)),
       filters: state.filters.map(filterView),
     },
     meta: addressMeta(call, state),
   };
 }
 
-export function addressMeta(call: Call, state: Pick<AddressState, 'rules' | 'filters'>) {
-  const { rulesPerIp, filtersPerIp, maxPortsPerRequest } = call.caller.organisation.limits;
+export function addressMeta(call: AddressCall, state: Pick<AddressState, 'rules' | 'filters'>) {
+  const { rulesPerIp, filtersPerIp, maxPortsPerRequest } = call.by.organisation.limits;
   return {
     rules_count: state.rules.length,
     filters_count: state.filters.length,

@@ -2,7 +2,7 @@ import type { Filter } from '@portcullis/core/filters/filter.ts';
 import type { FilterSettings } from '@portcullis/core/filters/settings.ts';
 import { X1_PREFIX } from '@portcullis/contract/x1-endpoints.ts';
 import type { HeldPrefix } from '../access/index.ts';
-import type { Call } from '../http/operations/operation.ts';
+import type { AddressCall, CallerCall } from '../http/operations/operation.ts';
 import type { AcceptedAddress, AlsoDrops } from './accepted.ts';
 import { type Explained, namedPortOf } from './explain/explain.ts';
 import type { EdgeVerdict } from './explain/edge-verdicts.ts';
@@ -13,14 +13,14 @@ import type { Written } from './writes/own-objects.ts';
 import { describePropagation, type Propagation } from './writes/propagation.ts';
 import { addressMeta, filterView, ownerView, ruleView } from './views.ts';
 
-export function acceptedView(call: Call, accepted: AcceptedAddress) {
+export function acceptedView(call: AddressCall, accepted: AcceptedAddress) {
   const { state, rules, filters, edges } = accepted;
   return {
     data: {
-      ip: call.ip,
+      ip: call.params.ip,
       default: state.default,
       rules: rules.map((rule) => ({
-        ...ruleView(call.ip, rule),
+        ...ruleView(call.params.ip, rule),
         named_port: rule.namedPort?.shown ?? null,
         ref: rule.ref,
         expires_at: rule.expiresAt && timeView(rule.expiresAt),
@@ -90,7 +90,7 @@ export interface Held {
 }
 
 export function heldView(
-  call: Call,
+  call: CallerCall,
   held: Held,
   page: { readonly limit: number; readonly publicUrl: string },
 ) {
@@ -108,7 +108,7 @@ export function heldView(
       per_page: page.limit,
       configured_addresses: {
         used: held.configured,
-        limit: call.caller.organisation.limits.configuredAddresses,
+        limit: call.by.organisation.limits.configuredAddresses,
       },
     },
   };

@@ -28,11 +28,11 @@ const DEFAULT_LINES = 100;
 export function createHandlers(calls: NodeCalls): GameServerHandlers {
   return {
     async listGameServers(call, db) {
-      const servers = await listServers(db, call.caller);
+      const servers = await listServers(db, call.by);
       return { status: 200, body: { data: servers.map(listedView) } };
     },
     async readGameServer(call, db) {
-      const server = await loadServer(db, call.caller, 'game-servers.read', call.server);
+      const server = await loadServer(db, call.by, 'game-servers.read', call.params.slice);
       if (server === null) throw notSeen();
       const live = await readLive(calls, server);
       return { status: 200, body: { data: detailView(server, live) } };
@@ -44,29 +44,29 @@ export function createHandlers(calls: NodeCalls): GameServerHandlers {
       return instruct(calls, db, call, { kind: 'command', command: call.body.command });
     },
     async listGameServerStatuses(call, db) {
-      const servers = await listStatuses(db, call.caller);
+      const servers = await listStatuses(db, call.by);
       return { status: 200, body: { data: servers.map(statusView) } };
     },
     async readGameServerBuild(call, db) {
-      const build = await loadBuild(db, call.caller, call.server);
+      const build = await loadBuild(db, call.by, call.params.slice);
       if (build === null) throw notSeen();
       const problem = await readProblem(calls, build);
       return { status: 200, body: { data: buildView(build, problem) } };
     },
     async readGameServerHistory(call, db) {
-      const server = await loadServer(db, call.caller, 'game-servers.read', call.server);
+      const server = await loadServer(db, call.by, 'game-servers.read', call.params.slice);
       if (server === null) throw notSeen();
       return { status: 200, body: historyView(await loadHistory(db, server.uuid)) };
     },
     async reinstallGameServer(call, tx) {
-      const server = await loadServer(tx, call.caller, 'game-servers.manage', call.server);
+      const server = await loadServer(tx, call.by, 'game-servers.manage', call.params.slice);
       const epoch = server && (await reinstallServer(tx, server.uuid, keyActor(call)));
       if (server === null || epoch === null) throw notSeen();
       const message = `The server ${server.name} is installed again.`;
       return { status: 200, body: { data: { uuid: server.uuid, epoch }, message } };
     },
     async readConsole(call, db) {
-      const server = await loadServer(db, call.caller, 'game-servers.manage', call.server);
+      const server = await loadServer(db, call.by, 'game-servers.manage', call.params.slice);
       if (server === null) throw notSeen();
       const { lines: last = DEFAULT_LINES, colours = false } = call.query;
       const console = await readLines(calls, server, { last, colours });

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { NodeAnswer } from '@portcullis/link/messages/node.ts';
-import { isOfNode } from '@portcullis/link/messages/messages.ts';
+import { isRequestOf } from '@portcullis/link/messages/messages.ts';
 import type { Admit, AgentHandler, ControlSide } from '@portcullis/link/transport/transport.ts';
 import type { Db } from '../db/database.ts';
 import { createGameServerEvents } from './events.ts';
@@ -55,7 +55,7 @@ export function createGameServers(deps: GameServerDeps): GameServers {
     handlers: createHandlers(calls),
     async agentHandler(from, request) {
       // The transport admits only nodes here, with their requests.
-      if (from.kind !== 'node' || !isOfNode(request)) {
+      if (from.kind !== 'node' || !isRequestOf('node', request)) {
         const detail = 'Only nodes are served here.';
         return { kind: 'refused', code: 'unsupported', detail };
       }

@@ -2,12 +2,15 @@ import { sql } from 'kysely';
 import type { NodeAnswer, NodeCall } from '@portcullis/link/messages/node.ts';
 import { keyActor, recordAudit } from '../access/index.ts';
 import type { Reader } from '../db/database.ts';
-import type { Call, Writing } from '../http/operations/operation.ts';
+import type { CallerCall, Writing } from '../http/operations/operation.ts';
 import { notSeen } from '../http/operations/not-found.ts';
 import type { NodeCalls, Silence } from './nodes/calls.ts';
 import { loadServer, type ServerRow } from './store.ts';
 
 export type Instruction = Extract<NodeCall['call'], { readonly kind: 'power' | 'command' }>;
+
+/** A request about a server of the caller. */
+type ServerCall = CallerCall<{ readonly slice: string }>;
 
 /** The responses of power and command: 4.9 and 4.10 of the interface. */
 export interface Acknowledged {
@@ -21,10 +24,10 @@ export interface Acknowledged {
 export async function instruct(
   calls: NodeCalls,
   db: Reader,
-  call: Call & Writing,
+  call: ServerCall & Writing,
   instruction: Instruction,
 ): Promise<Acknowledged> {
-  const server = await loadServer(db, call.caller, 'game-servers.manage', call.server);
+  const server = await loadServer(db, call.by, 'game-servers.manage', call.params.slice);
   if (server === null) throw notSeen();
   if (!server.provisioned) return refused(422, wordUnprovisioned(server));
   const entry = await audit(db, call, instruction);
@@ -78,17 +81,16 @@ function asClause(sentence: string): string {
 }
 
 /** Written before the outcome is known, so that a dead process leaves the attempt. */
-async function audit(db: Reader, call: Call & Writing, instruction: Instruction) {
-  const { caller } = call;
+async function audit(db: Reader, call: ServerCall & Writing, instruction: Instruction) {
   const { kind, ...detail } = instruction;
   const actor = keyActor(call);
   // Reads the rights of the caller again, so that nothing is sent for one who lost them.
   const id = await call.write((tx) =>
     recordAudit(tx, {
       actor,
-      organisationId: caller.organisationId,
+      organisationId: call.by.organisationId,
       action: `server.${kind}`,
-      target: `server:${call.server}`,
+      target: `server:${call.params.slice}`,
       detail,
     }),
   );

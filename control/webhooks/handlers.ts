@@ -2,9 +2,8 @@ import { parseWebhookUrl } from '@portcullis/core/webhooks/url.ts';
 import type { Cidr } from '@portcullis/core/net/cidr.ts';
 import { keyActor, recordAudit } from '../access/index.ts';
 import type { Db, Tx } from '../db/database.ts';
-import type { Call } from '../http/operations/operation.ts';
+import type { CallerCall } from '../http/operations/operation.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
-import { pathId } from '../http/operations/not-found.ts';
 import { Problem } from '../problem.ts';
 import { loadDeliveries, lockDelivery } from './deliveries.ts';
 import {
@@ -39,15 +38,15 @@ const NO_STORE = { 'cache-control': 'no-store' } as const;
 /** Webhooks of an organisation; `allowed` are networks that are reached though not public. */
 export function createWebhookHandlers(allowed: readonly Cidr[]): WebhookHandlers {
   return {
-    async listWebhooks({ caller }, db) {
-      const webhooks = await loadWebhooks(db, caller.organisationId);
+    async listWebhooks({ by }, db) {
+      const webhooks = await loadWebhooks(db, by.organisationId);
       return { status: 200, body: { data: webhooks.map(webhookView) } };
     },
     async createWebhook(call, tx) {
       const { name, events } = call.body;
       const url = requireUrl(call.body.url, allowed);
       const wanted = { name, url, kinds: events };
-      const made = await insertWebhook(tx, call.caller.organisationId, wanted, MOST_WEBHOOKS);
+      const made = await insertWebhook(tx, call.by.organisationId, wanted, MOST_WEBHOOKS);
       if (made === null) {
         const detail = `An organisation has at most ${MOST_WEBHOOKS} webhooks: delete one first.`;
         throw new Problem('limit_exceeded', detail);
@@ -87,7 +86,7 @@ function deliveryHandlers(): Pick<Handlers, DeliveryNames> {
     async testWebhook(call, tx) {
       const webhook = await requireWebhook(call, tx);
       await requireCapacity(tx, webhook);
-      const id = await insertTest(tx, call.caller.organisationId, webhook);
+      const id = await insertTest(tx, call.by.organisationId, webhook);
       await record(tx, call, 'webhook.test', webhook.id, { name: webhook.name });
       return { status: 201, body: { data: { id } } };
     },
@@ -108,7 +107,7 @@ function deliveryHandlers(): Pick<Handlers, DeliveryNames> {
     },
     async redeliver(call, tx) {
       const webhook = await requireWebhook(call, tx);
-      const id = pathId(call, 'delivery');
+      const { delivery: id } = call.params;
       const delivery = await lockDelivery(tx, webhook.id, id);
       if (delivery === null) throw new Problem('not_found', `There is no delivery ${id}.`);
       if (webhook.disabledAt !== null) {
@@ -133,9 +132,12 @@ function requireUrl(text: string, allowed: readonly Cidr[]): string {
   });
 }
 
-async function requireWebhook(call: Call, db: Db | Tx): Promise<WebhookRow> {
-  const id = pathId(call, 'webhook');
-  const [webhook] = await loadWebhooks(db, call.caller.organisationId, id);
+async function requireWebhook(
+  call: CallerCall<{ readonly webhook: number }>,
+  db: Db | Tx,
+): Promise<WebhookRow> {
+  const { webhook: id } = call.params;
+  const [webhook] = await loadWebhooks(db, call.by.organisationId, id);
   if (webhook === undefined) throw new Problem('not_found', `There is no webhook ${id}.`);
   return webhook;
 }
@@ -149,12 +151,12 @@ async function requireCapacity(tx: Tx, { id }: WebhookRow): Promise<void> {
 /** Without the path of the URL, which may be a secret of the receiver. */
 async function record(
   tx: Tx,
-  call: Call,
+  call: CallerCall,
   action: string,
   id: number,
   detail: Readonly<Record<string, unknown>>,
 ): Promise<void> {
-  const { organisationId } = call.caller;
+  const { organisationId } = call.by;
   await recordAudit(tx, {
     actor: keyActor(call),
     organisationId,

@@ -56,17 +56,27 @@ const COMMON_REQUESTS = kinds({ 'agent.renew': {} });
 export type RenewRequest = StaticUnion<typeof COMMON_REQUESTS>;
 
 /** Each kind of agent has its own requests; those of another kind are answered with `unsupported`. */
-export type AgentRequest = EdgeRequest | NodeRequest | CollectorRequest | RenewRequest;
+interface OwnRequests {
+  readonly edge: EdgeRequest;
+  readonly node: NodeRequest;
+  readonly collector: CollectorRequest;
+}
+export type AgentRequest = OwnRequests[AgentRef['kind']] | RenewRequest;
 
+const OWN_REQUESTS = { edge: EDGE_REQUESTS, node: NODE_REQUESTS, collector: COLLECTOR_REQUESTS };
 const REQUESTS: Readonly<Record<AgentRef['kind'], Readonly<Record<string, Schema<AgentRequest>>>>> =
   {
-    edge: { ...EDGE_REQUESTS, ...COMMON_REQUESTS },
-    node: { ...NODE_REQUESTS, ...COMMON_REQUESTS },
-    collector: { ...COLLECTOR_REQUESTS, ...COMMON_REQUESTS },
+    edge: { ...OWN_REQUESTS.edge, ...COMMON_REQUESTS },
+    node: { ...OWN_REQUESTS.node, ...COMMON_REQUESTS },
+    collector: { ...OWN_REQUESTS.collector, ...COMMON_REQUESTS },
   };
 
-export function isOfNode(request: AgentRequest): request is NodeRequest {
-  return request.kind.startsWith('node.');
+/** Whether an agent of this kind has such a request, beside those that all kinds have. */
+export function isRequestOf<Kind extends AgentRef['kind']>(
+  kind: Kind,
+  request: AgentRequest,
+): request is OwnRequests[Kind] {
+  return Object.hasOwn(OWN_REQUESTS[kind], request.kind);
 }
 
 const REPLIES = {

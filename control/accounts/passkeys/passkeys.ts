@@ -8,7 +8,8 @@ import { sql } from 'kysely';
 import { unauthenticated } from '../../access/index.ts';
 import type { Reader, Tx } from '../../db/database.ts';
 import type { Handlers } from '../../http/operations/handlers.ts';
-import { auditOwn, DONE, idOf, notThere, requirePerson } from '../call.ts';
+import { notThere } from '../../http/operations/not-found.ts';
+import { auditOwn, DONE } from '../call.ts';
 import { lockPerson, refuse } from '../person-store.ts';
 import { requirePassword } from '../prove.ts';
 import { beginSession } from '../session-store.ts';
@@ -77,7 +78,7 @@ export function passkeyHandlers(publicUrl: string): Pick<Handlers, OwnNames> {
   const { rpID, expected } = relyingParty(publicUrl);
   return {
     async beginPasskey(call, db) {
-      const person = await requirePassword(db, requirePerson(call), call.body.password);
+      const person = await requirePassword(db, call.by, call.body.password);
       const known = await sql<{ id: string }>`
         select credential_id as id from passkeys where person_id = ${person.id}`.execute(db);
       const options = await generateRegistrationOptions({
@@ -92,7 +93,7 @@ export function passkeyHandlers(publicUrl: string): Pick<Handlers, OwnNames> {
       return { status: 200, body: { data: options } };
     },
     async addPasskey(call, tx) {
-      const person = requirePerson(call);
+      const person = call.by;
       const found = await verifyRegistrationResponse({
         ...expected,
         response: call.body.credential as unknown as Parameters<
@@ -113,7 +114,7 @@ export function passkeyHandlers(publicUrl: string): Pick<Handlers, OwnNames> {
     },
     async deletePasskey(call, tx) {
       const { rows } = await sql`
-        delete from passkeys where id = ${idOf(call, 'passkey')} and person_id = ${requirePerson(call).id}
+        delete from passkeys where id = ${call.params.passkey} and person_id = ${call.by.id}
         returning 1`.execute(tx);
       if (rows.length === 0) throw notThere();
       await auditOwn(tx, call, 'passkey.delete');

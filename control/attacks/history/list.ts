@@ -36,10 +36,10 @@ export function createList({ publicUrl, now = () => new Date() }: ListDeps) {
     const narrowing = narrowingOf(call.query);
     const at = now();
     const asked = requestedWindow(call.query, at);
-    const { clock, reach } = await loadView(db, call.caller);
-    const scope = { key: clock.snapshotKey, organisationId: call.caller.organisationId };
+    const { clock, reach } = await loadView(db, call.by);
+    const scope = { key: clock.snapshotKey, organisationId: call.by.organisationId };
     const before = snapshotOf(call.query, { ...scope, ...asked });
-    const { attackHistoryDays } = call.caller.organisation.limits;
+    const { attackHistoryDays } = call.by.organisation.limits;
     const entitlement = { heldSince: heldSince(reach), historyDays: attackHistoryDays };
     const window = attackWindow(asked, entitlement, before, at);
     const revision = revisionOf(before, clock);

@@ -7,7 +7,7 @@ import type { Db, Tx } from '../../db/database.ts';
 import { Batch } from '../../fleet/batch.ts';
 import { currentGeneration } from '../../fleet/generations.ts';
 import type { CallOf, Handlers } from '../../http/operations/handlers.ts';
-import type { Call } from '../../http/operations/operation.ts';
+import type { CallerCall } from '../../http/operations/operation.ts';
 import { measuredPropagation } from '../writes/propagation.ts';
 import { Problem } from '../../problem.ts';
 import {
@@ -51,7 +51,7 @@ export function createBlockedHandlers({
             created_at: timeView(createdAt),
             expires_at: expiresAt && timeView(expiresAt),
           })),
-          meta: { count: await countBlocked(db, call.caller.organisationId), limit: MAX_BLOCKED },
+          meta: { count: await countBlocked(db, call.by.organisationId), limit: MAX_BLOCKED },
           links: { next: rows.length > limit ? next : null },
         },
       };
@@ -67,7 +67,7 @@ export function createBlockedHandlers({
       const sources = requireSources(call.body.sources, scope);
       const batch = new Batch(tx, 'portal');
       const created = await endBlocked(batch, scope, sources);
-      const { organisationId, prefixes } = call.caller;
+      const { organisationId, prefixes } = call.by;
       const still = await findStillBlocked(tx, organisationId, prefixes, sources);
       return answer(call, batch, scope, { did: 'unblock', created, renewed: 0, sources, still });
     },
@@ -86,7 +86,7 @@ interface BlockedRow {
 /** Those of present holdings, as far as the key sees them. */
 async function loadBlocked(
   db: Db,
-  { caller }: Call,
+  { by: caller }: CallerCall,
   after: number,
   limit: number,
 ): Promise<BlockedRow[]> {
@@ -106,7 +106,11 @@ interface Scope extends BlockedScope {
   readonly shown: string;
 }
 
-async function findScope(tx: Tx, { caller }: Call, target: string | null): Promise<Scope> {
+async function findScope(
+  tx: Tx,
+  { by: caller }: CallerCall,
+  target: string | null,
+): Promise<Scope> {
   const { organisationId, organisation } = caller;
   if (target !== null) return { organisationId, ...(await findHeldTarget(tx, caller, target)) };
   if (caller.prefixes !== null) {
@@ -159,7 +163,7 @@ interface Done extends SavedBlocked {
   readonly still: readonly StillBlocked[];
 }
 
-async function answer(call: Call, batch: Batch, scope: Scope, done: Done) {
+async function answer(call: CallerCall, batch: Batch, scope: Scope, done: Done) {
   const { did, created, renewed, sources, still } = done;
   const generation = await batch.takeGeneration(`source.${did}`);
   if (created + renewed > 0) {
@@ -167,13 +171,13 @@ async function answer(call: Call, batch: Batch, scope: Scope, done: Done) {
       actor: keyActor(call),
       organisationId: scope.organisationId,
       action: created > 0 ? `source.${did}` : 'source.renew',
-      target: scope.target ?? call.caller.organisation.slug,
+      target: scope.target ?? call.by.organisation.slug,
       detail: { sources: sources.slice(0, 20), count: sources.length },
       ...(generation !== null && { generation }),
     });
   }
   const propagation = created === 0 ? '' : await measuredPropagation(batch.tx);
-  const note = created === 0 ? '' : await enforcementNote(batch.tx, call.caller, scope.shown);
+  const note = created === 0 ? '' : await enforcementNote(batch.tx, call.by, scope.shown);
   return {
     status: 200 as const,
     body: {

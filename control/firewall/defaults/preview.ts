@@ -5,7 +5,7 @@ import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import { createPolicyTable } from '@portcullis/core/firewall/policy-table.ts';
 import type { Db } from '../../db/database.ts';
 import { inSnapshot, loadAddressPolicy } from '../../fleet/policies/policies.ts';
-import type { Call } from '../../http/operations/operation.ts';
+import type { AddressCall } from '../../http/operations/operation.ts';
 import { ANY_EDGE } from '../explain/any-edge.ts';
 import { packetOf } from '../explain/packet.ts';
 import { loadSetsOf, type SourceSetLoader } from '../explain/policy-sets.ts';
@@ -46,14 +46,14 @@ const NONE: Counts = { samples: 0, sources: 0 };
 export async function previewDefault(
   deps: SourceSetLoader,
   db: Db,
-  call: Call,
+  call: AddressCall,
 ): Promise<DefaultPreview> {
   const { policy, samples } = await inSnapshot(db, async (tx) => ({
     samples: await loadSamples(tx, call),
-    policy: { ...(await loadAddressPolicy(tx, call.ip)), default: 'deny' as const },
+    policy: { ...(await loadAddressPolicy(tx, call.params.ip)), default: 'deny' as const },
   }));
   const sourceSets = await loadSetsOf(deps, db, policy, null);
-  return { ...samples, ...(await evaluate(call.ip, policy, sourceSets, samples.rows)) };
+  return { ...samples, ...(await evaluate(call.params.ip, policy, sourceSets, samples.rows)) };
 }
 
 /** Pure: the verdict of each sample, by port. */

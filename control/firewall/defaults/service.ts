@@ -10,7 +10,7 @@ import { enforcementNote } from '../held-store.ts';
 import { requireConfiguredLimit } from '../writes/configured.ts';
 import { keyActor, reachesNetwork, recordAudit } from '../../access/index.ts';
 import { currentGeneration } from '../../fleet/generations.ts';
-import type { Call } from '../../http/operations/operation.ts';
+import type { CallerCall } from '../../http/operations/operation.ts';
 import { defaultSet } from '../writes/messages.ts';
 import { measuredPropagation } from '../writes/propagation.ts';
 
@@ -101,11 +101,11 @@ interface DefaultSet {
 /** Sets or removes (null) the default of an address or a prefix that the caller holds. Throws 404 and 422. */
 export async function setOwnDefault(
   tx: Tx,
-  call: Call,
+  call: CallerCall,
   wanted: { readonly target: string; readonly default: DefaultAction | null },
 ): Promise<DefaultSet> {
   const { default: action } = wanted;
-  const found = await findHeldTarget(tx, call.caller, wanted.target);
+  const found = await findHeldTarget(tx, call.by, wanted.target);
   const { shown: target } = found;
   const batch = new Batch(tx, 'portal');
   const changed = await setDefault(batch, found, action);
@@ -117,12 +117,12 @@ export async function setOwnDefault(
   if (generation === null) return { target, message, generation: await currentGeneration(tx) };
   await recordAudit(tx, {
     actor: keyActor(call),
-    organisationId: call.caller.organisationId,
+    organisationId: call.by.organisationId,
     action: 'default.set',
     target,
     detail: { default: action },
     generation,
   });
-  const note = await enforcementNote(tx, call.caller, target);
+  const note = await enforcementNote(tx, call.by, target);
   return { target, message: message + note, generation };
 }

@@ -64,13 +64,13 @@ interface DropsRead {
 /** Reads the drops of the caller's address since it holds it. Throws 404 and 422. */
 export async function readDrops(db: Db, call: CallOf<'readDrops'>): Promise<DropsRead> {
   return inSnapshot(db, async (tx) => {
-    const state = await loadAddress(tx, 'live', call.caller, call.ip);
+    const state = await loadAddress(tx, 'live', call.by, call.params.ip);
     const since = state && (await loadHeldSince(tx, state.holdingId));
     if (state === null || since === null) throw notHeld();
     const { edge = null } = call.query;
     const window = dropWindow(call.query, since, new Date());
-    const { ip } = call;
-    const bounds = call.caller.prefixes;
+    const { ip } = call.params;
+    const bounds = call.by.prefixes;
     return {
       state,
       window,

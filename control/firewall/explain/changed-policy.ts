@@ -5,7 +5,7 @@ import { mergeCidrs } from '@portcullis/core/net/cidr-sets.ts';
 import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import type { Tx } from '../../db/database.ts';
 import { loadChangedPolicy } from '../../fleet/policies/policies.ts';
-import type { Call } from '../../http/operations/operation.ts';
+import type { AddressCall } from '../../http/operations/operation.ts';
 import { Problem } from '../../problem.ts';
 import { type AddressState, familyOf } from '../objects.ts';
 import { replacementOf } from '../writes/replacement.ts';
@@ -25,7 +25,7 @@ export interface ChangedPolicy {
 /** The accepted policy with a change that is stored nowhere. Throws what the writes of the change would. */
 export async function changePolicy(
   tx: Tx,
-  call: Call,
+  call: AddressCall,
   state: AddressState,
   change: ChangeRequest,
 ): Promise<ChangedPolicy> {
@@ -42,7 +42,7 @@ export async function changePolicy(
       message: messages.addressReplaced,
     },
   );
-  const { after } = await loadChangedPolicy(tx, call.ip, {
+  const { after } = await loadChangedPolicy(tx, call.params.ip, {
     holdingId: state.holdingId,
     own: ownTuples(stateAfter(state, planned)),
     ...(change.default !== undefined && { default: change.default }),
@@ -61,7 +61,7 @@ export function withBlockedSet(sets: SourceSets, { blocked }: ChangedPolicy): So
   return { ...sets, sets: { ...sets.sets, [blocked.name]: blocked.sources } };
 }
 
-function readSource({ ip }: Call, text: string, at: number) {
+function readSource({ params: { ip } }: AddressCall, text: string, at: number) {
   const cidr = parseCidr(text);
   if (cidr.ok && cidr.value.family === familyOf(ip)) return cidr.value;
   const detail = cidr.ok ? 'is of the other family' : cidr.reason;
@@ -70,7 +70,11 @@ function readSource({ ip }: Call, text: string, at: number) {
   });
 }
 
-async function readSetName(tx: Tx, { caller, ip }: Call, state: AddressState): Promise<string> {
+async function readSetName(
+  tx: Tx,
+  { by: caller, params: { ip } }: AddressCall,
+  state: AddressState,
+): Promise<string> {
   const { rows } = await sql<{ name: string }>`
     select blocked_set(${caller.organisationId}, ${state.holdingId}, ${ip}::cidr) as name`.execute(
     tx,

@@ -7,7 +7,7 @@ import type { Db, Tx } from '../../db/database.ts';
 import { inSnapshot, loadAddressPolicy } from '../../fleet/policies/policies.ts';
 import type { QueryEdges } from '../../fleet/index.ts';
 import { notHeld } from '../../http/operations/not-found.ts';
-import type { Call } from '../../http/operations/operation.ts';
+import type { AddressCall } from '../../http/operations/operation.ts';
 import { type DropTotal, loadLastHour } from '../drops/store.ts';
 import { changePolicy, withBlockedSet } from './changed-policy.ts';
 import { openPort, type PortOpening } from './open-port.ts';
@@ -49,7 +49,7 @@ const NOTHING_ENFORCED =
 export async function explainPacket(
   deps: ExplainDeps,
   db: Db,
-  call: Call,
+  call: AddressCall,
   request: PacketRequest,
 ): Promise<Explained> {
   const found = await inSnapshot(db, (tx) => loadExplained(tx, call, request));
@@ -59,11 +59,11 @@ export async function explainPacket(
     const sets = await loadSetsOf(deps, db, of, generation);
     return of === found.changed?.policy ? withBlockedSet(sets, found.changed) : sets;
   };
-  const hasSource = (request.source_ip ?? null) !== null;
-  const source = request.source_ip ?? call.ip;
-  const packet = readPacket(call.ip, { ...request, source_ip: source, destination_port: port });
+  const { ip } = call.params;
+  const { source_ip: source = null } = request;
+  const packet = readPacket(ip, { ...request, source_ip: source ?? ip, destination_port: port });
   const unenforced = state.enforcement === 'none' ? [NOTHING_ENFORCED] : [];
-  if (!hasSource) {
+  if (source === null) {
     const open = await openPort({ policy, setsOf, live: found.live, state }, packet);
     const { verdict } = open.open.outcomes[0] ?? assertOutcome();
     return {
@@ -97,16 +97,16 @@ export async function explainPacket(
   };
 }
 
-async function loadExplained(tx: Tx, call: Call, request: PacketRequest) {
+async function loadExplained(tx: Tx, call: AddressCall, request: PacketRequest) {
   const { change = null, view = 'accepted' } = request;
   if (change !== null && view === 'live') throw invalid('/view', 'is accepted with a change');
-  const state = await loadAddress(tx, view, call.caller, call.ip);
+  const state = await loadAddress(tx, view, call.by, call.params.ip);
   if (state === null) throw notHeld();
-  const accepted = await loadAddressPolicy(tx, call.ip);
+  const accepted = await loadAddressPolicy(tx, call.params.ip);
   // Nothing is live while no edge enforces.
   const generation = enforcedGeneration(state) ?? 0;
   const needsLive = view === 'live' || (request.source_ip ?? null) === null;
-  const live = needsLive ? await loadAddressPolicy(tx, call.ip, { generation }) : null;
+  const live = needsLive ? await loadAddressPolicy(tx, call.params.ip, { generation }) : null;
   const changed = change === null ? null : await changePolicy(tx, call, state, change);
   return {
     state,
@@ -115,8 +115,8 @@ async function loadExplained(tx: Tx, call: Call, request: PacketRequest) {
     changed,
     port: await readPort(tx, call, request),
     policy: changed?.policy ?? (view === 'live' && live !== null ? live : accepted),
-    edges: await loadServingEdges(tx, call.ip),
-    dropped: await loadLastHour(tx, { holdingId: state.holdingId, ip: call.ip }),
+    edges: await loadServingEdges(tx, call.params.ip),
+    dropped: await loadLastHour(tx, { holdingId: state.holdingId, ip: call.params.ip }),
   };
 }
 
@@ -127,7 +127,7 @@ function assertOutcome(): never {
 /** The destination port as a number, by its name too; null: none. */
 async function readPort(
   tx: Tx,
-  call: Call,
+  call: AddressCall,
   { destination_port: text }: PacketRequest,
 ): Promise<number | null> {
   if (typeof text !== 'string') return text ?? null;

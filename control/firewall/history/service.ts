@@ -1,6 +1,6 @@
 import type { Tx } from '../../db/database.ts';
 import { KEPT_OBJECT_DAYS } from '../../fleet/index.ts';
-import type { Call } from '../../http/operations/operation.ts';
+import type { AddressCall } from '../../http/operations/operation.ts';
 import { invalidField } from '../../problem.ts';
 import { lockServersNamedAt, renumber } from '../named-ports/index.ts';
 import type { RuleNote } from '../notes/service.ts';
@@ -25,7 +25,7 @@ import { loadPast, type PastRule, timeOf } from './store.ts';
 export async function restoreAddress(
   deps: ServiceDeps,
   tx: Tx,
-  call: Call,
+  call: AddressCall,
   generation: number,
 ): Promise<Written> {
   await lockServersNamedAt(tx, call);
@@ -53,7 +53,7 @@ export async function restoreAddress(
 export async function undoChange(
   deps: ServiceDeps,
   tx: Tx,
-  call: Call,
+  call: AddressCall,
   generation: number,
 ): Promise<Written> {
   await lockServersNamedAt(tx, call);
@@ -93,7 +93,7 @@ function merge<T>(
   return [...kept, ...deleted.filter((one) => !known.has(keyOf(one)))];
 }
 
-function scopeOf({ caller, ip }: Call) {
+function scopeOf({ by: caller, params: { ip } }: AddressCall) {
   return { organisationId: caller.organisationId, ip };
 }
 

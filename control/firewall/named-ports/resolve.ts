@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { withinReach } from '../../access/index.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import { lockRows } from '../../db/locks.ts';
-import type { Call } from '../../http/operations/operation.ts';
+import type { AddressCall, CallerCall } from '../../http/operations/operation.ts';
 import { Problem } from '../../problem.ts';
 import type { NamedPort, RuleContent } from '../objects.ts';
 
@@ -98,7 +98,7 @@ interface PortRow {
  */
 export async function lockNamedServers(
   tx: Tx,
-  { caller }: Pick<Call, 'caller'>,
+  { by: caller }: Pick<CallerCall, 'by'>,
   names: readonly string[],
 ): Promise<void> {
   if (names.length === 0) return;
@@ -109,7 +109,7 @@ export async function lockNamedServers(
 /** The same for all that rules at an address ever named. */
 export async function lockServersNamedAt(
   tx: Tx,
-  { caller, ip }: Pick<Call, 'caller' | 'ip'>,
+  { by: caller, params: { ip } }: Pick<AddressCall, 'by' | 'params'>,
 ): Promise<void> {
   const { rows } = await sql<{ uuid: string }>`
     select distinct g.uuid from game_servers g join rules r on r.port_server = g.uuid
@@ -126,7 +126,7 @@ async function lockServers(tx: Tx, servers: readonly { readonly uuid: string }[]
 /** Looks up names of ports at the address of the call; throws 422 for one that is not there. */
 export async function resolvePorts(
   tx: Db | Tx,
-  call: Pick<Call, 'caller' | 'ip'>,
+  call: Pick<AddressCall, 'by' | 'params'>,
   mentions: readonly PortMention[],
 ): Promise<ReadonlyMap<string, ResolvedPort>> {
   if (mentions.length === 0) return new Map();
@@ -135,12 +135,14 @@ export async function resolvePorts(
     call,
     mentions.map(({ text }) => serverOf(text)),
   );
-  return new Map(mentions.map((mention) => [mention.text, resolve(mention, call.ip, servers)]));
+  return new Map(
+    mentions.map((mention) => [mention.text, resolve(mention, call.params.ip, servers)]),
+  );
 }
 
 async function loadServers(
   tx: Db | Tx,
-  { caller, ip }: Pick<Call, 'caller' | 'ip'>,
+  { by: caller, params: { ip } }: Pick<AddressCall, 'by' | 'params'>,
   names: readonly string[],
 ): Promise<NamedServer<PortRow>[]> {
   const servers = await serversNamed(caller, names).execute(tx);
@@ -152,7 +154,7 @@ async function loadServers(
   return servers.rows.map((server) => ({ ...server, ports: byServer.get(server.uuid) ?? [] }));
 }
 
-function serversNamed(caller: Call['caller'], names: readonly string[]) {
+function serversNamed(caller: CallerCall['by'], names: readonly string[]) {
   const wanted = [...new Set(names)];
   const uuids = wanted.map((name) => name.toLowerCase());
   return sql<{ uuid: string; name: string }>`

@@ -1,8 +1,8 @@
 import { findHolding } from '../../access/index.ts';
 import type { Db } from '../../db/database.ts';
 import type { CallOf, Handlers } from '../../http/operations/handlers.ts';
-import { notHeld, pathId } from '../../http/operations/not-found.ts';
-import type { Call } from '../../http/operations/operation.ts';
+import { notHeld } from '../../http/operations/not-found.ts';
+import type { AddressCall } from '../../http/operations/operation.ts';
 import { restoreAddress, undoChange } from '../history/service.ts';
 import { loadHistory } from '../history/store.ts';
 import { loadAddressNotes, loadNotedAddresses, saveRuleNote } from '../notes/service.ts';
@@ -29,17 +29,12 @@ export function createAddressPortalHandlers(deps: ServiceDeps): AddressPortalHan
       return { status: 200, body: await notedPage(db, call) };
     },
     async listRuleNotes(call, db) {
-      const notes = await loadAddressNotes(db, await heldBy(db, call), call.ip);
+      const notes = await loadAddressNotes(db, await heldBy(db, call), call.params.ip);
       const data = notes.map(({ id, note, tags }) => ({ rule: id, note, tags }));
       return { status: 200, body: { data } };
     },
     async saveRuleNote(call, tx) {
-      const saved = await saveRuleNote(
-        tx,
-        call.caller.organisationId,
-        pathId(call, 'rule'),
-        call.body,
-      );
+      const saved = await saveRuleNote(tx, call.by.organisationId, call.params.rule, call.body);
       return { status: 200, body: { data: saved } };
     },
     async readHistory(call, db) {
@@ -54,7 +49,7 @@ export function createAddressPortalHandlers(deps: ServiceDeps): AddressPortalHan
   };
 }
 
-async function notedPage(db: Db, { caller, query }: CallOf<'listNotedAddresses'>) {
+async function notedPage(db: Db, { by: caller, query }: CallOf<'listNotedAddresses'>) {
   const { search = '', after = null, per_page: perPage = ADDRESSES_PER_PAGE } = query;
   const page = { search, after, limit: perPage + 1 };
   const found = await loadNotedAddresses(db, caller.organisationId, page);
@@ -64,7 +59,7 @@ async function notedPage(db: Db, { caller, query }: CallOf<'listNotedAddresses'>
   return { data, links: { next: next === undefined ? null : `?${new URLSearchParams(next)}` } };
 }
 
-async function heldBy(db: Db, { caller, ip }: Call): Promise<number> {
+async function heldBy(db: Db, { by: caller, params: { ip } }: AddressCall): Promise<number> {
   const holding = await findHolding(db, caller, ip);
   if (holding === null) throw notHeld();
   return holding.id;
@@ -82,7 +77,7 @@ function changed(replaced: Written) {
 async function historyPage(db: Db, call: CallOf<'readHistory'>) {
   const holdingId = await heldBy(db, call);
   const { before, per_page: perPage = PER_PAGE } = call.query;
-  const of = { organisationId: call.caller.organisationId, holdingId, ip: call.ip };
+  const of = { organisationId: call.by.organisationId, holdingId, ip: call.params.ip };
   const entries = await loadHistory(db, of, { before: before ?? null, limit: perPage + 1 });
   const shown = entries.slice(0, perPage);
   const last = entries.length > perPage ? shown.at(-1) : undefined;

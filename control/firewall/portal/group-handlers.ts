@@ -6,9 +6,8 @@ import { Batch } from '../../fleet/batch.ts';
 import { currentGeneration } from '../../fleet/generations.ts';
 import { inSnapshot } from '../../fleet/policies/policies.ts';
 import type { CallOf, Handlers } from '../../http/operations/handlers.ts';
-import type { Answer, Call } from '../../http/operations/operation.ts';
+import type { Answer, CallerCall } from '../../http/operations/operation.ts';
 import { viewOf } from '../../http/operations/view.ts';
-import { pathId } from '../../http/operations/not-found.ts';
 import { Problem } from '../../problem.ts';
 import { deleteGeoRule, findGeoRule, listGeoRules, saveGeoRule } from '../geo/index.ts';
 import {
@@ -41,27 +40,27 @@ const NOTHING = 'Nothing was changed: it is so already.';
 export function createGroupPortalHandlers(): GroupPortalHandlers {
   return {
     async listGroups(call, db) {
-      const groups = await listGroups(db, call.caller.organisationId);
+      const groups = await listGroups(db, call.by.organisationId);
       return { status: 200, body: { data: groups.map(groupView) } };
     },
     createGroup: (call, tx) => writeGroup(call, tx, null),
-    saveGroup: (call, tx) => writeGroup(call, tx, pathId(call, 'group')),
+    saveGroup: (call, tx) => writeGroup(call, tx, call.params.group),
     async deleteGroup(call, tx) {
-      const id = pathId(call, 'group');
+      const id = call.params.group;
       const batch = new Batch(tx, 'portal');
-      await deleteGroup(batch, id, call.caller.organisationId);
+      await deleteGroup(batch, id, call.by.organisationId);
       return landed(call, batch, { id, action: 'group.delete', target: `group:${id}` });
     },
     previewNewGroup: (call, db) => preview(call, db, null),
-    previewGroup: (call, db) => preview(call, db, pathId(call, 'group')),
+    previewGroup: (call, db) => preview(call, db, call.params.group),
     async listGeoRules(call, db) {
-      const rules = await listGeoRules(db, call.caller.organisationId);
+      const rules = await listGeoRules(db, call.by.organisationId);
       return { status: 200, body: { data: rules.map(viewOf) } };
     },
     createGeoRule: (call, tx) => writeGeoRule(call, tx, null),
-    saveGeoRule: (call, tx) => writeGeoRule(call, tx, pathId(call, 'geo_rule')),
+    saveGeoRule: (call, tx) => writeGeoRule(call, tx, call.params.geo_rule),
     async deleteGeoRule(call, tx) {
-      const { id } = await findGeoRule(tx, call.caller.organisationId, pathId(call, 'geo_rule'));
+      const { id } = await findGeoRule(tx, call.by.organisationId, call.params.geo_rule);
       const batch = new Batch(tx, 'portal');
       await deleteGeoRule(batch, id);
       return landed(call, batch, { id, action: 'geo.delete', target: `geo-rule:${id}` });
@@ -104,7 +103,7 @@ async function writeGeoRule(
   known: number | null,
 ): Promise<Answer> {
   const batch = new Batch(tx, 'portal');
-  const id = await saveGeoRule(batch, call.caller.organisationId, known, call.body);
+  const id = await saveGeoRule(batch, call.by.organisationId, known, call.body);
   const action = known === null ? 'geo.create' : 'geo.save';
   const target = `geo-rule:${id}`;
   const answer = await landed(call, batch, { id, action, target, detail: { ...call.body } });
@@ -112,7 +111,7 @@ async function writeGeoRule(
 }
 
 async function landed(
-  call: Call,
+  call: CallerCall,
   batch: Batch,
   done: {
     readonly id: number;
@@ -127,7 +126,7 @@ async function landed(
     const data = { id, generation: await currentGeneration(batch.tx) };
     return { status: 200, body: { data, message: NOTHING } };
   }
-  const { organisationId } = call.caller;
+  const { organisationId } = call.by;
   await recordAudit(batch.tx, { actor: keyActor(call), organisationId, generation, ...entry });
   return {
     status: 200,
@@ -135,18 +134,18 @@ async function landed(
       data: { id, generation },
       message:
         `The change was accepted. ${await measuredPropagation(batch.tx)}` +
-        (await enforcementNote(batch.tx, call.caller, 'what this is assigned to')),
+        (await enforcementNote(batch.tx, call.by, 'what this is assigned to')),
     },
     headers: { 'portcullis-generation': String(generation) },
   };
 }
 
-function ofCall({ caller }: Call, groupId: number | null) {
+function ofCall({ by: caller }: CallerCall, groupId: number | null) {
   const { organisationId, organisation } = caller;
   return { organisationId, groupId, maxPorts: organisation.limits.maxPortsPerRequest };
 }
 
-function wantedGroup({ body, caller }: GroupCall): WantedGroup {
+function wantedGroup({ body, by: caller }: GroupCall): WantedGroup {
   const maxPorts = caller.organisation.limits.maxPortsPerRequest;
   return {
     name: body.name,

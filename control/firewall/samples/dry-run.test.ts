@@ -32,7 +32,8 @@ async function write(tx: Tx, call: DryRunCall): Promise<void> {
     await addNotedRules(silent, tx, call, wanted);
   }
   for (const filter of filters) await createFilters(silent, tx, call, filter);
-  if (action !== undefined) await setOwnDefault(tx, call, { target: call.ip, default: action });
+  if (action !== undefined)
+    await setOwnDefault(tx, call, { target: call.params.ip, default: action });
 }
 
 type Outcome = { readonly policy: Policy } | { readonly refused: readonly [string, string] };
@@ -59,7 +60,7 @@ async function written(db: Db, call: DryRunCall): Promise<Policy> {
   try {
     return await db.transaction().execute(async (tx): Promise<never> => {
       await write(tx, call);
-      throw new Undone(await loadAddressPolicy(tx, call.ip));
+      throw new Undone(await loadAddressPolicy(tx, call.params.ip));
     });
   } catch (error) {
     if (error instanceof Undone) return error.policy;
@@ -69,7 +70,7 @@ async function written(db: Db, call: DryRunCall): Promise<Policy> {
 
 function planned(db: Db, call: DryRunCall): Promise<Policy> {
   return inSnapshot(db, async (tx) => {
-    const state = await loadAddress(tx, 'accepted', call.caller, call.ip);
+    const state = await loadAddress(tx, 'accepted', call.by, call.params.ip);
     assert.ok(state);
     return (await planPolicy(tx, call, state)).after;
   });
@@ -137,12 +138,10 @@ test('a dry run comes to the policy, or to the refusal, of the writes that it st
   await prepare(environment);
   const outcomes = { policy: 0, refused: 0, limited: 0 };
   const check = async (ip: string, wanted: Body): Promise<void> => {
-    const { caller } = await access.authenticate(acme.authorization ?? undefined, '127.0.0.1');
-    assert.ok(caller);
+    const { by } = await access.authenticate(acme.authorization ?? undefined, '127.0.0.1');
     const call = {
-      caller,
-      person: null,
-      ip,
+      by,
+      params: { ip },
       body: wanted,
       requestId: 'dry',
       source: null,

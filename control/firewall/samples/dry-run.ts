@@ -9,7 +9,7 @@ import type { Db, Tx } from '../../db/database.ts';
 import { Batch } from '../../fleet/batch.ts';
 import { inSnapshot, loadChangedPolicy } from '../../fleet/policies/policies.ts';
 import type { CallOf } from '../../http/operations/handlers.ts';
-import type { Call } from '../../http/operations/operation.ts';
+import type { AddressCall } from '../../http/operations/operation.ts';
 import { timeView } from '../../http/operations/view.ts';
 import { findHeldTarget, planDefault } from '../defaults/service.ts';
 import { ANY_EDGE } from '../explain/any-edge.ts';
@@ -57,7 +57,7 @@ export async function dryRun(deps: SourceSetLoader, db: Db, call: DryRunCall): P
     return { ...loaded, ...(await planPolicy(tx, call, loaded.state)) };
   });
   const sets = await loadSetsOf(deps, db, after, null);
-  return { ...samples, ...(await compare(call.ip, { before, after, sets }, samples.rows)) };
+  return { ...samples, ...(await compare(call.params.ip, { before, after, sets }, samples.rows)) };
 }
 
 /** The accepted policy of the call's address, and what the change makes of it. Throws what its writes would. */
@@ -79,20 +79,20 @@ export async function planPolicy(
   }
   for (const filter of filters) await change(await withFilters(tx, call, { state }, filter));
   if (action !== undefined) {
-    const found = await findHeldTarget(tx, call.caller, call.ip);
+    const found = await findHeldTarget(tx, call.by, call.params.ip);
     const { isChanged } = await planDefault(new Batch(tx, 'portal'), found, action);
     if (isChanged) await requireRoom(tx, call);
   }
   const { holdingId } = state;
   const own = state === accepted ? {} : { own: ownTuples(state) };
-  return loadChangedPolicy(tx, call.ip, {
+  return loadChangedPolicy(tx, call.params.ip, {
     holdingId,
     ...own,
     ...(action !== undefined && { default: action }),
   });
 }
 
-function requireRoom(tx: Tx, { caller, ip }: Call): Promise<void> {
+function requireRoom(tx: Tx, { by: caller, params: { ip } }: AddressCall): Promise<void> {
   return requireConfiguredWith(tx, caller.organisationId, { targets: [ip] });
 }
 

@@ -3,7 +3,7 @@ import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import { sql } from 'kysely';
 import type { Tx } from '../../db/database.ts';
 import { notHeld } from '../../http/operations/not-found.ts';
-import type { Call } from '../../http/operations/operation.ts';
+import type { AddressCall } from '../../http/operations/operation.ts';
 import { dropWindow } from '../drops/read.ts';
 import { type DropWindow, loadHeldSince } from '../drops/store.ts';
 import type { AddressState } from '../objects.ts';
@@ -45,7 +45,10 @@ export async function* inTurns(rows: readonly PassedRow[]): AsyncGenerator<Passe
 }
 
 /** Throws 404. */
-export async function loadSamples(tx: Tx, { caller, ip }: Call): Promise<Samples> {
+export async function loadSamples(
+  tx: Tx,
+  { by: caller, params: { ip } }: AddressCall,
+): Promise<Samples> {
   const state = await loadAddress(tx, 'accepted', caller, ip);
   const since = state && (await loadHeldSince(tx, state.holdingId));
   if (state === null || since === null) throw notHeld();

@@ -1,12 +1,12 @@
 import { SAMPLED_ONE_IN } from '@portcullis/core/firewall/passed.ts';
 import type { Db } from '../../db/database.ts';
 import { inSnapshot } from '../../fleet/policies/policies.ts';
-import type { Call } from '../../http/operations/operation.ts';
+import type { AddressCall } from '../../http/operations/operation.ts';
 import { timeView } from '../../http/operations/view.ts';
 import { loadSamples, type Samples } from './store.ts';
 
 /** What passed to an address in the last day, as edges sampled it. Throws 404. */
-export function readTraffic(db: Db, call: Call): Promise<Samples> {
+export function readTraffic(db: Db, call: AddressCall): Promise<Samples> {
   return inSnapshot(db, (tx) => loadSamples(tx, call));
 }
 

@@ -1,7 +1,7 @@
 import type { Tx } from '../../db/database.ts';
 import { isUnavailable } from '../../db/failure.ts';
 import { isRetryable } from '../../http/operations/transaction.ts';
-import type { Call } from '../../http/operations/operation.ts';
+import type { AddressCall } from '../../http/operations/operation.ts';
 import { invalidField, Problem } from '../../problem.ts';
 import { canonicalNote, type RuleNote } from '../notes/service.ts';
 import { filterKey, ruleKey, type WantedRule } from '../objects.ts';
@@ -40,7 +40,7 @@ interface NotedRuleRequest extends NamingRuleRequest {
 export async function createRules(
   deps: ServiceDeps,
   tx: Tx,
-  call: Call,
+  call: AddressCall,
   request: RuleRequest,
 ): Promise<Written> {
   const scope = await openWriteScope(tx, call);
@@ -67,7 +67,7 @@ export async function createRules(
 export async function addNotedRules(
   deps: ServiceDeps,
   tx: Tx,
-  call: Call,
+  call: AddressCall,
   requests: readonly NotedRuleRequest[],
 ): Promise<Written> {
   await lockNamedIn(tx, call, requests);
@@ -79,7 +79,7 @@ export async function addNotedRules(
 /** The own objects of an address with these rules too. */
 export async function withNotedRules(
   tx: Tx,
-  call: Call,
+  call: AddressCall,
   scope: Pick<AddressWriteScope, 'state'>,
   requests: readonly NotedRuleRequest[],
 ): Promise<OwnObjects> {
@@ -99,7 +99,7 @@ export async function withNotedRules(
 }
 
 function withRules(
-  call: Call,
+  call: AddressCall,
   scope: Pick<AddressWriteScope, 'state'>,
   added: Pick<OwnObjects, 'rules' | 'detail' | 'message' | 'isMeasured' | 'noteOf'>,
 ): OwnObjects {
@@ -127,7 +127,7 @@ function refuseExisting(
 export async function deleteRulesById(
   deps: ServiceDeps,
   tx: Tx,
-  call: Call,
+  call: AddressCall,
   wanted: readonly number[],
 ): Promise<Written> {
   const scope = await openWriteScope(tx, call);
@@ -153,7 +153,7 @@ export async function deleteRulesById(
 export async function createFilters(
   deps: ServiceDeps,
   tx: Tx,
-  call: Call,
+  call: AddressCall,
   request: FilterRequest,
 ): Promise<Written> {
   const scope = await openWriteScope(tx, call);
@@ -163,7 +163,7 @@ export async function createFilters(
 /** The own objects of an address with these filters too. */
 export async function withFilters(
   tx: Tx,
-  call: Call,
+  call: AddressCall,
   scope: Pick<AddressWriteScope, 'state'>,
   request: FilterRequest,
 ): Promise<OwnObjects> {
@@ -186,7 +186,7 @@ export async function withFilters(
 export async function deleteFiltersByKey(
   deps: ServiceDeps,
   tx: Tx,
-  call: Call,
+  call: AddressCall,
   wanted: readonly string[],
 ): Promise<Written> {
   const scope = await openWriteScope(tx, call);
@@ -215,7 +215,7 @@ export async function deleteFiltersByKey(
 export async function setFilterSettings(
   deps: ServiceDeps,
   tx: Tx,
-  call: Call,
+  call: AddressCall,
   request: { readonly keys: readonly string[]; readonly settings: SettingsRequest },
 ): Promise<Written> {
   const scope = await openWriteScope(tx, call);

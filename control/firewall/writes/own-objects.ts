@@ -5,7 +5,7 @@ import type { Tx } from '../../db/database.ts';
 import type { ChangedAddress } from '../../fleet/policies/policies.ts';
 import { currentGeneration } from '../../fleet/generations.ts';
 import { notHeld } from '../../http/operations/not-found.ts';
-import type { Call } from '../../http/operations/operation.ts';
+import type { AddressCall } from '../../http/operations/operation.ts';
 import { explainBehindClosed } from './behind-closed.ts';
 import type { SourceSetLoader } from '../explain/policy-sets.ts';
 import { requireConfiguredLimit } from './configured.ts';
@@ -99,15 +99,19 @@ export interface AddressWriteScope {
  * Locks the address's row, which serialises writes to it, and reads the accepted state. Throws 404 when the caller does
  * not hold the address, or the holding ended during the wait for the lock.
  */
-export async function openWriteScope(tx: Tx, call: Call): Promise<AddressWriteScope> {
-  const { caller, ip } = call;
+export async function openWriteScope(tx: Tx, call: AddressCall): Promise<AddressWriteScope> {
+  const { by: caller, params } = call;
+  const { ip } = params;
   const address = (await lockAddress(tx, caller, ip)) ?? (await addAddress(tx, call));
   const state = await loadAddress(tx, 'accepted', caller, ip);
   if (state === null || state.holdingId !== address.holdingId) throw notHeld();
   return { address, state };
 }
 
-async function addAddress(tx: Tx, { caller, ip }: Call): Promise<LockedAddress> {
+async function addAddress(
+  tx: Tx,
+  { by: caller, params: { ip } }: AddressCall,
+): Promise<LockedAddress> {
   const holding = await findHolding(tx, caller, ip);
   const address = holding && (await insertAddress(tx, caller, { holdingId: holding.id, ip }));
   if (address === null) throw notHeld();
@@ -126,13 +130,13 @@ async function leaveWriteScope(tx: Tx, scope: AddressWriteScope): Promise<number
  */
 async function markConfigured(
   tx: Tx,
-  call: Call,
+  call: AddressCall,
   scope: AddressWriteScope,
   hasObjects: boolean,
 ): Promise<void> {
   if (scope.address.configured === hasObjects) return;
   await setConfigured(tx, scope.address.id, hasObjects);
-  if (hasObjects) await requireConfiguredLimit(tx, call.caller.organisationId);
+  if (hasObjects) await requireConfiguredLimit(tx, call.by.organisationId);
 }
 
 export interface Replacement {
@@ -156,7 +160,7 @@ export interface Written {
 export async function replaceAddress(
   deps: ServiceDeps,
   tx: Tx,
-  call: Call,
+  call: AddressCall,
   request: Replacement,
 ): Promise<Written> {
   await lockNamedIn(tx, call, request.rules);
@@ -217,7 +221,7 @@ export function ownTuples(state: AddressState): NonNullable<ChangedAddress['own'
 export async function writeOwn(
   deps: ServiceDeps,
   tx: Tx,
-  call: Call,
+  call: AddressCall,
   scope: AddressWriteScope,
   asked: OwnObjects,
 ): Promise<Written> {
@@ -233,7 +237,7 @@ export interface PlannedOwn {
 /** The smallest difference to those own objects. Writes and locks nothing. Throws what a single write refuses. */
 export async function planOwn(
   tx: Tx,
-  call: Call,
+  call: AddressCall,
   { state }: Pick<AddressWriteScope, 'state'>,
   asked: OwnObjects,
 ): Promise<PlannedOwn> {
@@ -310,7 +314,7 @@ function difference<T, Stored extends T & { readonly id: number; readonly group:
   };
 }
 
-function requireUnchanged(call: Call, scope: AddressWriteScope): void {
+function requireUnchanged(call: AddressCall, scope: AddressWriteScope): void {
   if (call.ifMatch === null || sameState(call.ifMatch, replaceableState(scope.state))) return;
   throw new Problem(
     'precondition_failed',
@@ -321,7 +325,7 @@ function requireUnchanged(call: Call, scope: AddressWriteScope): void {
 /** The same refusals as for single writes, before anything is written. */
 async function refuseImpossible(
   tx: Tx,
-  call: Call,
+  call: AddressCall,
   state: AddressState,
   { rules, filters }: Change,
 ): Promise<void> {
@@ -361,7 +365,7 @@ interface Placed extends PlannedOwn {
 async function describeChange(
   deps: ServiceDeps,
   tx: Tx,
-  { ip }: Call,
+  { params: { ip } }: AddressCall,
   { scope, change, wanted }: Placed,
 ): Promise<messages.Change> {
   const { rules, filters } = change;
@@ -387,7 +391,7 @@ async function describeChange(
 async function applyDifference(
   deps: ServiceDeps,
   tx: Tx,
-  call: Call,
+  call: AddressCall,
   placed: Placed,
 ): Promise<Written> {
   const { scope, change, wanted } = placed;
@@ -427,21 +431,21 @@ async function applyDifference(
 }
 
 /** Only names and ends of rules change: no edge gets anything else. */
-async function markRules(tx: Tx, call: Call, marked: readonly MarkedRule[]): Promise<void> {
+async function markRules(tx: Tx, call: AddressCall, marked: readonly MarkedRule[]): Promise<void> {
   if (marked.length === 0) return;
   await writeMarks(tx, marked);
   await recordAudit(tx, {
     actor: keyActor(call),
-    organisationId: call.caller.organisationId,
+    organisationId: call.by.organisationId,
     action: 'rule.mark',
-    target: call.ip,
+    target: call.params.ip,
     detail: { ids: marked.map(({ id }) => id) },
     generation: null,
   });
 }
 
 function eventOf(
-  { caller, ip, requestId }: Call,
+  { by: caller, params: { ip }, requestId }: AddressCall,
   { generation, cause, rules, filters }: Change & { generation: number; cause: string },
 ) {
   return {

@@ -3,7 +3,7 @@ import {
   checkPortsPerRequest,
   checkRulesPerIp,
 } from '@portcullis/core/firewall/limits.ts';
-import type { Call } from '../../http/operations/operation.ts';
+import type { AddressCall } from '../../http/operations/operation.ts';
 import { Problem } from '../../problem.ts';
 import {
   availableFilters,
@@ -40,16 +40,16 @@ import * as messages from './messages.ts';
 
 /** Checks a request against the organisation's limits; each throws `limit_exceeded` with core's sentence. */
 
-function requirePortCount(call: Call, ports: number): void {
-  refuse(checkPortsPerRequest(call.caller.organisation.limits, ports));
+function requirePortCount(call: AddressCall, ports: number): void {
+  refuse(checkPortsPerRequest(call.by.organisation.limits, ports));
 }
 
-export function requireRuleCount(call: Call, there: number, more: number): void {
-  refuse(checkRulesPerIp(call.caller.organisation.limits, there, more));
+export function requireRuleCount(call: AddressCall, there: number, more: number): void {
+  refuse(checkRulesPerIp(call.by.organisation.limits, there, more));
 }
 
-export function requireFilterCount(call: Call, there: number, more: number): void {
-  refuse(checkFiltersPerIp(call.caller.organisation.limits, there, more));
+export function requireFilterCount(call: AddressCall, there: number, more: number): void {
+  refuse(checkFiltersPerIp(call.by.organisation.limits, there, more));
 }
 
 function refuse(sentence: string | null): void {
@@ -97,7 +97,7 @@ type Port = number | null;
 
 /** Parses the request to a rule and its ports (`[null]` is any port), counted before expansion; throws 422. */
 export function readRule(
-  call: Call,
+  call: AddressCall,
   request: RuleRequest,
   pointer = '',
 ): { rule: Omit<RuleContent, 'port'>; ports: Port[] } {
@@ -108,7 +108,7 @@ export function readRule(
       destinationPort: request.destination_port ?? null,
       source: request.source_ip ?? null,
     },
-    familyOf(call.ip),
+    familyOf(call.params.ip),
   );
   if (!parsed.ok) {
     throw new Problem('invalid_request', `The rule is not valid: ${parsed.reason}.`, {
@@ -119,9 +119,9 @@ export function readRule(
   return { rule: { action, protocol, source }, ports: readPorts(call, ports) };
 }
 
-function readPorts(call: Call, ranges: readonly PortRange[]): number[];
-function readPorts(call: Call, ranges: readonly PortRange[] | null): Port[];
-function readPorts(call: Call, ranges: readonly PortRange[] | null): Port[] {
+function readPorts(call: AddressCall, ranges: readonly PortRange[]): number[];
+function readPorts(call: AddressCall, ranges: readonly PortRange[] | null): Port[];
+function readPorts(call: AddressCall, ranges: readonly PortRange[] | null): Port[] {
   if (ranges === null) return [null];
   requirePortCount(call, countPorts(ranges));
   return expandPorts(ranges);
@@ -130,7 +130,7 @@ function readPorts(call: Call, ranges: readonly PortRange[] | null): Port[] {
 /** For a write, before its address is locked: keeps the servers whose ports the rules name. */
 export function lockNamedIn(
   tx: Tx,
-  call: Call,
+  call: AddressCall,
   requests: readonly NamingRuleRequest[],
 ): Promise<void> {
   const names = requests.flatMap(({ named_port: name }) => name ?? []);
@@ -140,7 +140,7 @@ export function lockNamedIn(
 /** The present numbers of the ports that rules name. */
 export function resolveOf(
   tx: Tx,
-  call: Call,
+  call: AddressCall,
   requests: readonly NamingRuleRequest[],
 ): Promise<ReadonlyMap<string, ResolvedPort>> {
   const mentions = requests.flatMap(
@@ -152,7 +152,7 @@ export function resolveOf(
 
 /** Expands the rules of the request by port. Checks the count as it grows, before expanding all ranges. */
 export function readRules(
-  call: Call,
+  call: AddressCall,
   requests: readonly NamingRuleRequest[],
   named: ReadonlyMap<string, ResolvedPort>,
 ): WantedRule[] {
@@ -199,7 +199,7 @@ function readMarks(
 }
 
 export function readFilters(
-  call: Call,
+  call: AddressCall,
   requests: readonly SetFilterRequest[],
   there: readonly FilterContent[],
 ): FilterContent[] {
@@ -252,7 +252,7 @@ function once<T>(object: T, name: (object: T) => string, seen: Set<string>, poin
   return object;
 }
 
-export function readFilterPorts(call: Call, text: string, pointer = '/port'): number[] {
+export function readFilterPorts(call: AddressCall, text: string, pointer = '/port'): number[] {
   const parsed = parsePortExpression(text);
   if (parsed.ok) return readPorts(call, parsed.value);
   throw new Problem('invalid_request', `The port expression is not valid: ${parsed.reason}.`, {

@@ -3,7 +3,7 @@ import { keyActor } from '../../access/index.ts';
 import type { Tx } from '../../db/database.ts';
 import { noteLock } from '../../db/locks.ts';
 import { announced, lostFleet, takenGeneration } from '../../fleet/generations.ts';
-import type { Call } from '../../http/operations/operation.ts';
+import type { AddressCall } from '../../http/operations/operation.ts';
 import type { FilterContent, RuleContent } from '../objects.ts';
 
 /** What a write changes on an address, and how it is audited. */
@@ -30,12 +30,12 @@ export interface WrittenChange {
  */
 export async function writeChange(
   tx: Tx,
-  call: Call,
+  call: AddressCall,
   addressId: number,
   change: AddressChange,
 ): Promise<WrittenChange> {
   noteLock(tx, 'fleet');
-  const parts = [takenGeneration({ cause: change.cause, targets: [call.ip] })];
+  const parts = [takenGeneration({ cause: change.cause, targets: [call.params.ip] })];
   const { createRules = [], createFilters = [], deleteRules = [], deleteFilters = [] } = change;
   if (deleteRules.length > 0) parts.push(deletion('rules', addressId, deleteRules));
   if (deleteFilters.length + createFilters.length > 0) {
@@ -94,14 +94,14 @@ function deletion(
 }
 
 function audited(
-  call: Call,
+  call: AddressCall,
   { cause, detail }: AddressChange,
   ids: RawBuilder<unknown>,
 ): RawBuilder<unknown> {
   const { kind, name, source, requestId } = keyActor(call);
   return sql`audited as (
     insert into audit (organisation_id, actor_kind, actor, source, request_id, action, target, detail, generation)
-    select ${call.caller.organisationId}::bigint, ${kind}, ${name}, ${source}::inet, ${requestId}, ${cause}, ${call.ip},
+    select ${call.by.organisationId}::bigint, ${kind}, ${name}, ${source}::inet, ${requestId}, ${cause}, ${call.params.ip},
            jsonb_build_object('ids', ${ids}) || ${JSON.stringify(detail)}::jsonb, generation
       from taken)`;
 }

@@ -1,6 +1,7 @@
 import {
   type AgentRef,
   type ControlReply,
+  isRequestOf,
   OLDEST_PROTOCOL_VERSION,
   PROTOCOL_VERSION,
   type Refused,
@@ -17,6 +18,7 @@ import {
   type EdgeDropReport,
   type EdgeHeartbeat,
   type EdgeHello,
+  type EdgeRequest,
   type EdgeSync,
 } from '@portcullis/link/messages/edge.ts';
 import type { AgentHandler } from '@portcullis/link/transport/transport.ts';
@@ -89,6 +91,9 @@ export function createEdgeHandler(options: EdgeHandlerOptions): AgentHandler {
   return async (from, request) => {
     try {
       if (from.kind !== 'edge') return refuse('unsupported', 'Only edges are served here.');
+      if (!isRequestOf('edge', request)) {
+        return refuse('unsupported', 'This control plane does not know that kind of message.');
+      }
       const bound = await scopes.bind(from, request);
       return bound === null ? unknownAgent(from.name) : await session.answer(from.name, bound);
     } catch (error) {
@@ -112,7 +117,7 @@ class EdgeSession {
     this.#confirmations = new Confirmations(options.db, options.events);
   }
 
-  async answer(name: string, bound: BoundRequest): Promise<ControlReply> {
+  async answer(name: string, bound: BoundRequest<EdgeRequest>): Promise<ControlReply> {
     const { request, outside } = bound;
     if (outside !== null && request.kind !== 'watch.samples' && request.kind !== 'edge.attacks') {
       this.#options.events.spokeOutside(name, request.kind, outside);
@@ -131,20 +136,12 @@ class EdgeSession {
       case 'detection.getSettings':
       case 'watch.samples':
       case 'edge.attacks':
+      default:
         return answerDetection(
           this.#options.watch ?? NO_DETECTION,
           { kind: 'edge', name },
           bound as BoundRequest<WatchRequest>,
         );
-      // Answered before: see control/agents/links.ts.
-      case 'agent.renew':
-      case 'collector.hello':
-      case 'collector.report':
-      case 'node.hello':
-      case 'node.sync':
-      case 'node.heartbeat':
-      default:
-        return refuse('unsupported', 'This control plane does not know that kind of message.');
     }
   }
 

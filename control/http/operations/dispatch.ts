@@ -1,9 +1,11 @@
 import type { Ability } from '@portcullis/contract/endpoint.ts';
 import { sql } from 'kysely';
 import {
-  type Caller,
   findHolding,
+  holderIdOf,
   holdRight,
+  type Identity,
+  isCaller,
   seesServer,
   takeRight,
   waitForWrites,
@@ -19,7 +21,16 @@ import {
   parseIdempotencyKey,
 } from './idempotency.ts';
 import { notHeld, notSeen } from './not-found.ts';
-import type { Answer, Call, OperationHandler, OperationRow, Reply, Writing } from './operation.ts';
+import type {
+  Answer,
+  Call,
+  OperationHandler,
+  OperationRow,
+  Reply,
+  UntypedCall,
+  Writing,
+} from './operation.ts';
+import type { PathParams } from './path-params.ts';
 import type { ValidateQuery } from '../input/query.ts';
 import { type Deadline, runTransaction } from './transaction.ts';
 import type { Validate, Validated } from '../input/validation.ts';
@@ -36,9 +47,7 @@ export interface Operation {
 
 /** An authenticated and authorised request with its validation results. */
 export interface Incoming
-  extends Omit<Call, 'caller' | 'body' | 'query' | 'afterCommit' | 'endsRights'> {
-  /** Null for an operator, and for a person without an organisation. */
-  readonly caller: Caller | null;
+  extends Omit<Call<Identity | null, PathParams>, 'body' | 'query' | 'afterCommit' | 'endsRights'> {
   /** Null for an operation that anybody may call: its handler checks what the body proves. */
   readonly right: Right | null;
   /** Null for a person. */
@@ -53,15 +62,12 @@ export interface Incoming
   readonly traceparent: string | null;
 }
 
-/** The caller of a request with its present rights. */
-export type Admitted = Pick<Incoming, 'caller' | 'person' | 'operatorKey'>;
-
 /** What a request was admitted by, before its body came. */
 export interface Right {
   /** The id of the key, or the negative id of the person. */
   readonly holderId: number;
-  /** Reads the rights again; throws what the first check would throw now. */
-  recheck(db: Db | Tx): Promise<Admitted>;
+  /** Reads the sender and its rights again; throws what the first check would throw now. */
+  recheck(db: Db | Tx): Promise<Identity | null>;
 }
 
 /** The identity of an idempotent request, besides its caller. */
@@ -164,9 +170,7 @@ async function runWrite<T>(
 
 /** The request with the rights that its caller has now. */
 async function readRight(db: Db | Tx, incoming: Incoming): Promise<Incoming> {
-  return incoming.right === null
-    ? incoming
-    : { ...incoming, ...(await incoming.right.recheck(db)) };
+  return incoming.right === null ? incoming : { ...incoming, by: await incoming.right.recheck(db) };
 }
 
 /** What follows a commit. */
@@ -201,23 +205,26 @@ async function requireValidCall(
   db: Db | Tx,
   incoming: Incoming,
   effects: Effects,
-): Promise<Call<never, never>> {
-  const { query, body, ...others } = incoming;
+): Promise<UntypedCall> {
+  const { by, params, query, body, ...others } = incoming;
   const { once: _, ability: __, deadline: ___, traceparent: ____, right: _____, ...rest } = others;
   const wrong = [query, body].filter((part) => part !== null && !part.ok);
   if (wrong.length > 0) {
     await requireSubject(db, incoming);
     throw invalidInput(wrong);
   }
-  // The row's validators accepted the values, so they have the types of its handler.
-  const values = { query: query.ok && query.value, body: body?.ok === true ? body.value : null };
+  // The row authorised the sender, and its schemas accepted the values, so they have the types of its handler.
+  const values = {
+    by,
+    params,
+    query: query.ok && query.value,
+    body: body?.ok === true ? body.value : null,
+  };
   return {
     ...rest,
-    // Only operations without an organisation have none, and their handlers use the person.
-    caller: rest.caller as Caller,
     afterCommit: (effect) => void effects.afterCommit.push(effect),
     endsRights: (holderId) => void effects.endedRights.push(holderId),
-    ...(values as { query: never; body: never }),
+    ...(values as Pick<UntypedCall, keyof typeof values>),
   };
 }
 
@@ -243,12 +250,9 @@ function describe(error: FieldError): string {
   return `${where === '' ? 'the body' : where} ${error.detail}`;
 }
 
-function idempotentRequest(
-  { caller, operatorKey, person }: Pick<Incoming, 'caller' | 'operatorKey' | 'person'>,
-  once: IdempotentCall,
-): IdempotentRequest {
+function idempotentRequest({ by }: Pick<Incoming, 'by'>, once: IdempotentCall): IdempotentRequest {
   return {
-    keyId: (caller ?? operatorKey)?.keyId ?? -(person?.id ?? 0),
+    keyId: by === null ? 0 : holderIdOf(by),
     method: once.method,
     path: once.path,
     idempotencyKey: parseIdempotencyKey(once.keyHeader),
@@ -259,13 +263,12 @@ function idempotentRequest(
 /** 404 unless the caller holds the path's address or reaches its server. */
 async function requireSubject(
   db: Db | Tx,
-  call: Pick<Incoming, 'caller' | 'ip' | 'server' | 'ability'>,
+  { by, params: { ip, slice }, ability }: Pick<Incoming, 'by' | 'params' | 'ability'>,
 ): Promise<void> {
-  const { caller, ip, server, ability } = call;
-  if (caller === null) return;
-  if (ip !== '' && (await findHolding(db, caller, ip)) === null) throw notHeld();
+  if (!isCaller(by)) return;
+  if (typeof ip === 'string' && (await findHolding(db, by, ip)) === null) throw notHeld();
   const needed = ability ?? 'game-servers.read';
-  if (server !== '' && !(await seesServer(db, caller, needed, server))) throw notSeen();
+  if (typeof slice === 'string' && !(await seesServer(db, by, needed, slice))) throw notSeen();
 }
 
 function toReply({ status, body, remembered, state, headers: own }: Answer): Reply {

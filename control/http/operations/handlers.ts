@@ -4,11 +4,14 @@ import type {
   IsStream,
   IsWrite,
   OperationId,
+  ParamsOf,
   QueryOf,
+  SenderOf,
 } from '@portcullis/contract/operation-types.ts';
 import { OPERATOR_ENDPOINTS, OPERATOR_PREFIX } from '@portcullis/contract/operator-endpoints.ts';
 import { PORTAL_ENDPOINTS, PORTAL_PREFIX } from '@portcullis/contract/portal-endpoints.ts';
 import { X1_ENDPOINTS, X1_PREFIX } from '@portcullis/contract/x1-endpoints.ts';
+import type { Caller, Member, Operator, Person } from '../../access/index.ts';
 import type {
   Call,
   InstructHandler,
@@ -19,8 +22,22 @@ import type {
   WriteHandler,
 } from './operation.ts';
 
-/** A request of an operation, with the types of its schemas. */
-export type CallOf<Id extends OperationId> = Call<BodyOf<Id>, QueryOf<Id>>;
+/** The sender of a request, by the kind that its row serves. */
+interface Senders {
+  readonly nobody: null;
+  readonly person: Person;
+  readonly member: Member;
+  readonly caller: Caller;
+  readonly operator: Operator;
+}
+
+/** A request of an operation, with the types of its row. */
+export type CallOf<Id extends OperationId> = Call<
+  Senders[SenderOf<Id>],
+  ParamsOf<Id>,
+  BodyOf<Id>,
+  QueryOf<Id>
+>;
 
 export type HandlerOf<Id extends OperationId> =
   IsStream<Id> extends true

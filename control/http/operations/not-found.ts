@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify';
 import { Problem } from '../../problem.ts';
-import type { Call } from './operation.ts';
 
 /** Collects the routes, to distinguish an unknown path from an unsupported method. */
 export interface KnownPaths {
@@ -73,12 +72,7 @@ export function notSeen(): Problem {
   );
 }
 
-/** An id of the path; 404 for what is no id, as for one that does not exist. */
-export function pathId(call: Pick<Call, 'params'>, name: string): number {
-  const text = call.params[name] ?? '';
-  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
-  throw new Problem(
-    'not_found',
-    `There is no ${name.replaceAll('_', ' ')} "${text.slice(0, 50)}".`,
-  );
+/** Equal for an unknown, a foreign and an invalid id of people and what they have. */
+export function notThere(): Problem {
+  return new Problem('not_found', 'There is nothing with this id that you may see.');
 }

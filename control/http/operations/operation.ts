@@ -4,7 +4,7 @@ import type {
   PortalEndpoint,
   Row,
 } from '@portcullis/contract/endpoint.ts';
-import type { Caller, OperatorKey, Person } from '../../access/index.ts';
+import type { Caller, Operator } from '../../access/index.ts';
 import type { Db, Reader, Tx } from '../../db/database.ts';
 
 /** An endpoint row with its schema types erased. */
@@ -13,6 +13,7 @@ export type OperationRow = Pick<
   | 'operationId'
   | 'method'
   | 'path'
+  | 'params'
   | 'query'
   | 'body'
   | 'write'
@@ -28,26 +29,17 @@ export type OperationRow = Pick<
   );
 
 /** A request for its handler: authenticated, authorised and validated. */
-export interface Call<Body = unknown, Query = unknown> {
-  readonly caller: Caller;
-  /** The signed-in person; null for a key. */
-  readonly person: Person | null;
-  /** The key of the operator; null for other keys and for people. */
-  readonly operatorKey: OperatorKey | null;
+export interface Call<By = unknown, Params = unknown, Body = unknown, Query = unknown> {
+  /** The sender, of the kind that the row serves. */
+  readonly by: By;
+  /** The parameters of the path: numbers as such, addresses canonical, uuids in lower case. */
+  readonly params: Params;
   readonly requestId: string;
   /** The canonical client address; null if a trusted proxy forwarded an invalid one. */
   readonly source: string | null;
   readonly userAgent: string | null;
   /** The Cookie header as sent. */
   readonly cookies: string | undefined;
-  /** The path's `ip`, canonical; empty for operations without one. */
-  readonly ip: string;
-  /** The path's `slice`, a uuid in lower case; empty for operations without one. */
-  readonly server: string;
-  /** The path's `attack`; 0 for operations without one. */
-  readonly attack: number;
-  /** All parameters of the path, as sent. */
-  readonly params: Readonly<Record<string, string>>;
   readonly body: Body;
   readonly query: Query;
   /** The `If-Match` header as sent; null without one. */
@@ -64,6 +56,13 @@ export interface Call<Body = unknown, Query = unknown> {
    */
   readonly endsRights: (holderId: number) => void;
 }
+
+/** A request of a caller of an organisation. */
+export type CallerCall<Params = unknown> = Call<Caller, Params>;
+/** A request about an address of the caller. */
+export type AddressCall = CallerCall<{ readonly ip: string }>;
+/** A request of an operator. */
+export type OperatorCall<Params = unknown> = Call<Operator, Params>;
 
 /** A request of an operation that has transactions of its own. */
 export interface Writing {
@@ -105,16 +104,19 @@ export type InstructHandler<C> = (call: C & Writing, db: Reader) => Promise<Answ
 /** Text of server-sent events until `ending` is aborted; the handler aborts it for a reader that is too slow. */
 export type StreamHandler<C> = (call: C, ending: AbortController) => AsyncGenerator<string, void>;
 
+/** A call for a handler with erased types. */
+export type UntypedCall = Call<never, never, never, never>;
+
 /** A handler with erased types: only validated values may be passed. */
 export type OperationHandler =
-  | { readonly kind: 'read'; run(call: Call<never, never>, db: Db): Promise<Answer> }
+  | { readonly kind: 'read'; run(call: UntypedCall, db: Db): Promise<Answer> }
   | {
       readonly kind: 'stream';
-      run(call: Call<never, never>, ending: AbortController): AsyncGenerator<string, void>;
+      run(call: UntypedCall, ending: AbortController): AsyncGenerator<string, void>;
     }
   /** Outside of a transaction, because it waits for an agent. */
   | {
       readonly kind: 'instruct';
-      run(call: Call<never, never> & Writing, db: Reader): Promise<Answer>;
+      run(call: UntypedCall & Writing, db: Reader): Promise<Answer>;
     }
-  | { readonly kind: 'write'; run(call: Call<never, never>, tx: Tx): Promise<Answer> };
+  | { readonly kind: 'write'; run(call: UntypedCall, tx: Tx): Promise<Answer> };

@@ -1,19 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import {
-  type Endpoint,
-  type OperatorEndpoint,
-  type PortalEndpoint,
-  ROLES,
-} from '@portcullis/contract/endpoint.ts';
 import { bodyLimitOf } from '@portcullis/contract/body-limits.ts';
 import { PORTAL_PREFIX } from '@portcullis/contract/portal-endpoints.ts';
-import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import {
   type Access,
   type Caller,
-  type OperatorKey,
-  type Person,
+  holderIdOf,
+  type Identity,
+  isCaller,
   subscriberBlock,
   unauthenticated,
 } from '../../access/index.ts';
@@ -21,16 +15,10 @@ import type { Db, Tx } from '../../db/database.ts';
 import { bodyOf } from '../input/body.ts';
 import { clientAddress } from '../server/listener.ts';
 import { Deadline } from './transaction.ts';
-import {
-  type Admitted,
-  dispatch,
-  type Incoming,
-  openStream,
-  type Operation,
-  type Right,
-} from './dispatch.ts';
+import { authorise } from './authorise.ts';
+import { dispatch, type Incoming, openStream, type Operation, type Right } from './dispatch.ts';
 import { addStreams, sendStream, type StreamRight } from './event-stream.ts';
-import { noAttack, notHeld, notSeen } from './not-found.ts';
+import { parsePathParams, type PathParams } from './path-params.ts';
 import { sendReply } from './problem-reply.ts';
 import { entityTag, namesTag } from './etag.ts';
 import { bindOperations, type Handlers } from './handlers.ts';
@@ -39,7 +27,7 @@ import type { OperationRow, Reply } from './operation.ts';
 import type { RequestTrace } from '../../tracing.ts';
 import { queryValidator } from '../input/query.ts';
 import type { RateLimited, RateLimiter } from './rate-limit.ts';
-import type { Shares } from './shares.ts';
+import { isOwner, type Shares } from './shares.ts';
 import { bodyValidator } from '../input/validation.ts';
 
 declare module 'fastify' {
@@ -53,20 +41,12 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set when the request arrives. */
     deadline: Deadline;
-    /** Set once the request is authenticated. */
-    caller: Caller | null;
-    /** The signed-in person; null for a key. */
-    person: Person | null;
-    /** The key of the operator; null for others. */
-    operatorKey: OperatorKey | null;
+    /** The sender, once it is authenticated; null for an operation that anybody may call. */
+    by: Identity | null;
     /** Null where requests are not traced. */
     trace: RequestTrace | null;
-    /** The path's `ip` in its one spelling; empty for paths without one. */
-    address: string;
-    /** The path's `slice`, a uuid; empty for paths without one. */
-    gameServer: string;
-    /** The path's `attack`, a whole number; 0 for paths without one. */
-    attack: number;
+    /** The parameters of the path, once the request is authorised. */
+    pathParams: PathParams;
   }
 }
 
@@ -82,17 +62,11 @@ export interface RouteDeps {
   readonly deadlineMs: number;
 }
 
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
 /** Creates a route for every endpoint row, with all common checks. */
 export function registerOperations(app: FastifyInstance, deps: RouteDeps): void {
   app.decorateRequest('deadline');
-  app.decorateRequest('caller', null);
-  app.decorateRequest('person', null);
-  app.decorateRequest('operatorKey', null);
-  app.decorateRequest('address', '');
-  app.decorateRequest('gameServer', '');
-  app.decorateRequest('attack', 0);
+  app.decorateRequest('by', null);
+  app.decorateRequest('pathParams');
   addStreams(app);
   for (const { prefix, row, handler } of bindOperations(deps.handlers)) {
     const operation: Operation = {
@@ -128,30 +102,13 @@ async function admit(
   const deadline = new Deadline(deps.deadlineMs);
   request.deadline = deadline;
   reply.raw.once('close', () => deadline.end());
-  const admitted = await deadline.limit(identify(operation, deps, request));
-  request.caller = admitted.caller;
-  request.person = admitted.person;
-  request.operatorKey = admitted.operatorKey;
+  const { by } = await deadline.limit(identify(operation, deps, request));
+  request.by = by;
   if (isForSessions(operation)) requireSameSite(request);
-  reply.headers(deps.rateLimiter.take(...limitsOf(request)));
-  authorise(operation.row, request);
+  reply.headers(deps.rateLimiter.take(...limitsOf(by, request)));
+  authorise(operation.row, by);
   refuseConditions(operation.row, request);
-  const ip = paramOf(request, 'ip');
-  if (ip !== undefined) {
-    const address = canonicalAddress(ip);
-    if (address === null) throw notHeld();
-    request.address = address;
-  }
-  const slice = paramOf(request, 'slice');
-  if (slice !== undefined) {
-    if (!UUID.test(slice)) throw notSeen();
-    request.gameServer = slice.toLowerCase();
-  }
-  const attack = paramOf(request, 'attack');
-  if (attack !== undefined) {
-    if (!/^[1-9]\d{0,14}$/.test(attack)) throw noAttack();
-    request.attack = Number(attack);
-  }
+  request.pathParams = parsePathParams(operation.row, sentParams(request));
 }
 
 /** Requests a minute of a key of the operator, of a person without an organisation, and of a source without a session, such as sign-ins. */
@@ -164,22 +121,23 @@ const SOURCE_LIMIT = 60;
  */
 const KEYS_OF_ORGANISATION = 5;
 
-function limitsOf({ caller, person, operatorKey, ip }: FastifyRequest): RateLimited[] {
-  if (caller !== null) {
-    const { keyId, organisationId, organisation } = caller;
+function limitsOf(by: Identity | null, { ip }: FastifyRequest): RateLimited[] {
+  if (isCaller(by)) {
+    const { organisationId, organisation } = by;
     const { requestsPerMinute } = organisation.limits;
+    const keyId = holderIdOf(by);
     const all = requestsPerMinute * KEYS_OF_ORGANISATION;
-    if (person?.role === 'owner') return [{ keyId, requestsPerMinute, name: 'person' }];
+    if (isOwner(by)) return [{ keyId, requestsPerMinute, name: 'person' }];
     return [
-      { keyId, requestsPerMinute, name: person === null ? 'key' : 'person' },
+      { keyId, requestsPerMinute, name: by.kind === 'key' ? 'key' : 'person' },
       { keyId: `organisation ${organisationId}`, requestsPerMinute: all, name: 'organisation' },
     ];
   }
-  if (operatorKey !== null) {
-    return [{ keyId: operatorKey.keyId, requestsPerMinute: OPERATOR_LIMIT, name: 'key' }];
+  if (by?.kind === 'operator-key') {
+    return [{ keyId: by.keyId, requestsPerMinute: OPERATOR_LIMIT, name: 'key' }];
   }
-  if (person !== null) {
-    return [{ keyId: `person ${person.id}`, requestsPerMinute: PERSON_LIMIT, name: 'person' }];
+  if (by !== null) {
+    return [{ keyId: `person ${by.id}`, requestsPerMinute: PERSON_LIMIT, name: 'person' }];
   }
   const keyId = `source ${subscriberBlock(clientAddress(ip) ?? '')}`;
   return [{ keyId, requestsPerMinute: SOURCE_LIMIT, name: 'source' }];
@@ -189,12 +147,14 @@ function isForSessions({ prefix }: Operation): boolean {
   return prefix.startsWith(PORTAL_PREFIX);
 }
 
-/** Who sends the request: the one reading of its credentials. `expiresAt`: null if they do not expire. */
-interface Identified extends Admitted {
+/** The sender of the request: the one reading of its credentials. `expiresAt`: null if they do not expire. */
+interface Identified {
+  /** Null for an operation that anybody may call. */
+  readonly by: Identity | null;
   readonly expiresAt: Date | null;
 }
 
-const NOBODY: Identified = { caller: null, person: null, operatorKey: null, expiresAt: null };
+const NOBODY: Identified = { by: null, expiresAt: null };
 
 /** `now`: reads the present state by this connection; without it, a key may have been read up to a second ago. */
 async function identify(
@@ -207,32 +167,26 @@ async function identify(
   if ('role' in row && row.role === 'anyone') return NOBODY;
   const { authorization, cookie } = request.headers;
   if (isForSessions(operation)) {
-    const slug = paramsOf(request)['organisation'] ?? null;
-    const session =
-      now === null
-        ? access.authenticateSession(cookie, slug, clientAddress(request.ip) ?? '')
-        : access.authenticateSessionAgain(now, cookie, slug);
-    return { ...(await session), operatorKey: null };
+    const slug = sentParams(request)['organisation'] ?? null;
+    return now === null
+      ? access.authenticateSession(cookie, slug, clientAddress(request.ip) ?? '')
+      : access.authenticateSessionAgain(now, cookie, slug);
   }
   const source = clientAddress(request.ip) ?? '';
-  const holder =
-    now === null
-      ? access.authenticate(authorization, source)
-      : access.authenticateAgain(now, authorization, source);
-  return { ...(await holder), person: null };
+  return now === null
+    ? access.authenticate(authorization, source)
+    : access.authenticateAgain(now, authorization, source);
 }
 
 /** The right by which the request was admitted; null for what anybody may call. */
 function rightOf(operation: Operation, deps: RouteDeps, request: FastifyRequest): Right | null {
-  const { caller, person, operatorKey } = request;
-  const holderId = (caller ?? operatorKey)?.keyId ?? (person === null ? null : -person.id);
-  if (holderId === null) return null;
+  if (request.by === null) return null;
   return {
-    holderId,
+    holderId: holderIdOf(request.by),
     async recheck(now) {
-      const { expiresAt: _, ...admitted } = await identify(operation, deps, request, now);
-      authorise(operation.row, admitted);
-      return admitted;
+      const { by } = await identify(operation, deps, request, now);
+      authorise(operation.row, by);
+      return by;
     },
   };
 }
@@ -259,10 +213,10 @@ async function answer(
     return sendStream(request, reply, open, streamRight(operation, deps, request));
   }
   const { row } = operation;
-  const { caller, person, source, deadline } = incoming;
+  const { by, source, deadline } = incoming;
   const isOperator = isForOperators(row);
   const waits = row.write === 'instructs' || row.waits === true;
-  const share = { caller, person, isOperator, source, waits, request: deadline };
+  const share = { by, isOperator, source, waits, request: deadline };
   const db = isOperator ? (deps.operatorDb ?? deps.db) : deps.db;
   const made = await deadline.limit(
     deps.shares.run(share, () => dispatch(operation, db, incoming)),
@@ -280,19 +234,14 @@ function incomingOf(operation: Operation, deps: RouteDeps, request: FastifyReque
   return {
     deadline: request.deadline,
     ability: 'ability' in operation.row ? operation.row.ability : null,
-    caller: request.caller,
-    person: request.person,
-    operatorKey: request.operatorKey,
+    by: request.by,
     right: rightOf(operation, deps, request),
-    params: paramsOf(request),
+    params: request.pathParams,
     requestId: request.id,
     traceparent: request.trace?.traceparent ?? null,
     source: clientAddress(request.ip),
     userAgent: request.headers['user-agent'] ?? null,
     cookies: request.headers.cookie,
-    ip: request.address,
-    server: request.gameServer,
-    attack: request.attack,
     ifMatch: request.headers['if-match'] ?? null,
     ifNoneMatch: request.headers['if-none-match'] ?? null,
     lastEventId: lastEventIdOf(request),
@@ -316,26 +265,24 @@ function isForOperators(row: OperationRow): boolean {
 
 /** A stream keeps the caller that opened it, so it ends when the rights of the caller change too. */
 function streamRight(operation: Operation, deps: RouteDeps, request: FastifyRequest): StreamRight {
-  const { caller } = request;
-  if (caller === null) throw new Error('a stream was reached without a caller');
+  const { by: caller } = request;
+  if (!isCaller(caller)) throw new Error('a stream was reached without a caller');
   return {
-    callerId: caller.keyId,
+    callerId: holderIdOf(caller),
     organisationId: caller.organisationId,
     async check() {
-      const present = await identify(operation, deps, request, deps.db);
-      authorise(operation.row, present);
-      if (!isDeepStrictEqual(reachOf(present.caller), reachOf(caller))) {
+      const { by, expiresAt } = await identify(operation, deps, request, deps.db);
+      authorise(operation.row, by);
+      if (!isCaller(by) || !isDeepStrictEqual(reachOf(by), reachOf(caller))) {
         throw unauthenticated('The rights of the caller changed.');
       }
-      return present.expiresAt;
+      return expiresAt;
     },
     onChange: (listener) => deps.access.onChange(listener),
   };
 }
 
-function reachOf(caller: Caller | null) {
-  if (caller === null) return null;
-  const { organisationId, abilities, prefixes, servers } = caller;
+function reachOf({ organisationId, abilities, prefixes, servers }: Caller) {
   return { organisationId, abilities, prefixes, servers };
 }
 
@@ -356,13 +303,8 @@ function conditional(request: FastifyRequest, reply: Reply): Parameters<typeof s
 
 /** The path with its parameters in their one spelling. */
 function canonicalPath({ prefix, row }: Operation, request: FastifyRequest): string {
-  const values: Readonly<Record<string, string>> = {
-    ...paramsOf(request),
-    ip: request.address,
-    slice: request.gameServer,
-    attack: String(request.attack),
-  };
-  return (prefix + row.path).replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '');
+  const values: PathParams = { ...sentParams(request), ...request.pathParams };
+  return (prefix + row.path).replace(/\{(\w+)\}/g, (_, name: string) => String(values[name]));
 }
 
 const CONDITIONS = [
@@ -384,72 +326,7 @@ function refuseConditions({ write, requestHeaders = [] }: OperationRow, request:
   throw invalidValue(`The header ${wrong}`, { parameter: wrong }, detail);
 }
 
-function paramOf(request: FastifyRequest, name: 'ip' | 'slice' | 'attack'): string | undefined {
-  const params = paramsOf(request);
-  return Object.hasOwn(params, name) ? params[name] : undefined;
-}
-
-function paramsOf(request: FastifyRequest): Readonly<Record<string, string>> {
+/** All parameters of the path, that of a prefix too, as sent. */
+function sentParams(request: FastifyRequest): Readonly<Record<string, string>> {
   return Object(request.params) as Readonly<Record<string, string>>;
-}
-
-/** No handler decides who may call it: the row of the endpoint does. */
-function authorise(row: OperationRow, { caller, person, operatorKey }: Admitted): void {
-  if ('role' in row) return requireRole(row.role, person);
-  if ('operator' in row) return requireOperator(row.operator, operatorKey, person);
-  if (caller !== null) return requireAbility(row, caller);
-  throw new Problem(
-    'ability_missing',
-    "This key is the operator's, for /api/operator: here, use a key of the organisation.",
-  );
-}
-
-function requireOperator(
-  ability: OperatorEndpoint['operator'],
-  key: OperatorKey | null,
-  person: Person | null,
-): void {
-  if (person !== null) return requireRole('operator', person);
-  if (key?.abilities.has(ability) === true) return;
-  const detail =
-    key === null
-      ? 'This key is of an organisation: only a key of the operator may do this.'
-      : `This key lacks the ability ${ability}. Use a key that has it.`;
-  throw new Problem('ability_missing', detail);
-}
-
-function requireRole(role: PortalEndpoint['role'], person: Person | null): void {
-  if (role === 'anyone' || (role === 'user' && person !== null)) return;
-  if (role === 'operator') {
-    if (person?.isOperator === true) return;
-    throw new Problem('role_missing', 'Only an operator may do this.');
-  }
-  const rank = (one: string | null | undefined): number => ROLES.findIndex((each) => each === one);
-  if (rank(person?.role) >= rank(role)) return;
-  throw new Problem('role_missing', `This needs the role ${role} in the organisation.`);
-}
-
-/** Flag first, then ability. Flags close an area for keys only; a person may see all of its organisation. */
-function requireAbility(row: Pick<Endpoint, 'ability' | 'flag'>, caller: Caller): void {
-  if (row.ability === null) return;
-  const { person } = caller;
-  if (person !== undefined) {
-    if (caller.abilities.has(row.ability)) return;
-    throw new Problem(
-      'ability_missing',
-      `The role ${person.role} does not have the ability ${row.ability}.`,
-    );
-  }
-  if (row.flag !== null && !caller.organisation.flags.has(row.flag)) {
-    throw new Problem(
-      'area_not_enabled',
-      `This area is not enabled for the organisation (${row.flag}). The operator's staff enable it on request.`,
-    );
-  }
-  if (!caller.abilities.has(row.ability)) {
-    throw new Problem(
-      'ability_missing',
-      `This key lacks the ability ${row.ability}. Use a key that has it.`,
-    );
-  }
 }

@@ -1,4 +1,10 @@
-import { subscriberBlock } from '../../access/index.ts';
+import {
+  type Caller,
+  type Identity,
+  isCaller,
+  personOf,
+  subscriberBlock,
+} from '../../access/index.ts';
 import { BoundedQueues, QueueFull, type QueueSize, type Waiter } from './bounded-queue.ts';
 import { Problem } from '../../problem.ts';
 import { inRequest } from './request-end.ts';
@@ -28,9 +34,7 @@ const OPERATORS: QueueSize = { running: 4, waiting: 240 };
 
 /** Whose request it is. */
 export interface ShareOf {
-  readonly caller: { readonly organisationId: number } | null;
-  /** `role`: in the organisation of the caller. */
-  readonly person: { readonly id: number; readonly role: string | null } | null;
+  readonly by: Identity | null;
   readonly isOperator: boolean;
   /** The canonical address of the client; null if unknown. */
   readonly source: string | null;
@@ -60,13 +64,13 @@ export function createShares(): Shares {
   const operators = new BoundedQueues<'all'>(OPERATORS);
 
   function enter<T>(of: ShareOf, serve: () => Promise<T>): Promise<T> {
-    const { caller, person, source, request } = of;
+    const { by, source, request } = of;
     if (of.isOperator) return operators.run('all', serve, request);
-    if (caller !== null) {
-      const isOwner = person?.role === 'owner';
-      const queues = of.waits ? waiting : isOwner ? owners : organisations;
-      return queues.run(`${caller.organisationId}`, serve, request);
+    if (isCaller(by)) {
+      const queues = of.waits ? waiting : isOwner(by) ? owners : organisations;
+      return queues.run(`${by.organisationId}`, serve, request);
     }
+    const person = personOf(by);
     const key = person === null ? `source ${subscriberBlock(source ?? '')}` : `person ${person.id}`;
     const all = `${person === null ? 'sources' : 'people'} ${of.waits ? 'wait' : ''}`;
     return sources.run(key, () => together.run(all, serve, request), request);
@@ -89,11 +93,16 @@ export function createShares(): Shares {
 
 const RETRY_AFTER_SECONDS = 1;
 
-function refusal(full: QueueFull, { caller }: ShareOf): Problem {
+/** An owner of the organisation, whose requests do not wait behind those of its keys and members. */
+export function isOwner(by: Caller): boolean {
+  return by.kind === 'member' && by.role === 'owner';
+}
+
+function refusal(full: QueueFull, { by }: ShareOf): Problem {
   const { waiting } = full.size;
   const headers = { 'retry-after': String(RETRY_AFTER_SECONDS) };
   const then = `Try again in ${RETRY_AFTER_SECONDS} s.`;
-  if (caller === null) {
+  if (!isCaller(by)) {
     return new Problem('unavailable', `Too many requests wait at the moment. ${then}`, {
       headers,
       cause: full,

@@ -4,7 +4,7 @@ import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { Server as TlsServer } from 'node:tls';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import type { Access } from '../../access/index.ts';
+import { type Access, holderIdOf, isCaller, personOf } from '../../access/index.ts';
 import type { Db } from '../../db/database.ts';
 import { QueueFull } from '../operations/bounded-queue.ts';
 import { useStrictBodies } from '../input/body.ts';
@@ -180,6 +180,7 @@ function answered(
   metrics.answered(operation, reply.statusCode, reply.elapsedTime / 1000);
   request.trace?.end(operation, reply.statusCode);
   if (!log.isLevelEnabled('info')) return;
+  const person = personOf(request.by);
   log.info(
     {
       requestId: request.id,
@@ -189,8 +190,8 @@ function answered(
       status: reply.statusCode,
       durationMs: Math.round(reply.elapsedTime * 10) / 10,
       source: clientAddress(request.ip),
-      ...(request.caller !== null && { keyId: request.caller.keyId }),
-      ...(request.person !== null && { person: request.person.id }),
+      ...(isCaller(request.by) && { keyId: holderIdOf(request.by) }),
+      ...(person !== null && { person: person.id }),
     },
     'answered',
   );

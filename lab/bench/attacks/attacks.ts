@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { createAttacks } from '@portcullis/control/attacks/index.ts';
-import type { Caller } from '@portcullis/control/access/index.ts';
+import type { Key } from '@portcullis/control/access/index.ts';
 import { type Db, openDatabase } from '@portcullis/control/db/database.ts';
 import { loadMigrations, migrate } from '@portcullis/control/db/migrate.ts';
 import { startTestCluster } from '@portcullis/control/db/testing.ts';
@@ -127,7 +127,8 @@ function callOf(organisationId: number, query: Asked['query']): ListCall {
     flags: new Set<never>(),
     limits,
   };
-  const caller: Caller = {
+  const by: Key = {
+    kind: 'key',
     keyId: 1,
     keyName: 'bench',
     organisationId,
@@ -138,16 +139,11 @@ function callOf(organisationId: number, query: Asked['query']): ListCall {
     managedServers: null,
   };
   return {
-    caller,
+    by,
+    params: {},
     requestId: 'bench',
     source: null,
-    ip: '',
-    server: '',
-    person: null,
-    operatorKey: null,
     userAgent: null,
-    params: {},
-    attack: 0,
     body: null,
     query,
     ifMatch: null,

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { createShares } from '@portcullis/control/http/operations/shares.ts';
-import { type Access, createAccess } from '@portcullis/control/access/index.ts';
+import { type Access, createAccess, type Person } from '@portcullis/control/access/index.ts';
 import { openDatabase, type Db } from '@portcullis/control/db/database.ts';
 import { assertRefused, type TestReply } from '@portcullis/control/testing/client.ts';
 import {
@@ -231,21 +231,27 @@ test('a flood of the keys of an organisation does not keep its owner from ending
   await Promise.all(sent);
 });
 
+const personOf = (id: number): Person => ({
+  kind: 'person',
+  id,
+  email: `${id}@example.com`,
+  sessionId: id,
+  isOperator: false,
+});
+
 test('people of one organisation who have passwords checked do not keep others from the portal', async () => {
   const shares = createShares();
   const release = Promise.withResolvers<void>();
   const request = { ended: new AbortController().signal };
-  const of = { caller: null, isOperator: false, waits: true, source: null, request };
+  const of = { isOperator: false, waits: true, source: null, request };
   const hostile = Array.from({ length: 140 }, (_, at) =>
-    shares
-      .run({ ...of, person: { id: at % 10, role: null } }, () => release.promise)
-      .catch(() => {}),
+    shares.run({ ...of, by: personOf(at % 10) }, () => release.promise).catch(() => {}),
   );
   const quick = { ...of, waits: false };
   for (const one of [
-    { ...quick, person: { id: 11, role: null } },
-    { ...quick, person: null, source: '192.0.2.1' },
-    { ...of, person: null, source: '192.0.2.1' },
+    { ...quick, by: personOf(11) },
+    { ...quick, by: null, source: '192.0.2.1' },
+    { ...of, by: null, source: '192.0.2.1' },
   ]) {
     const served = shares.run(one, async () => 'served');
     assert.equal(await Promise.race([served, delay(1_000, 'waits', { ref: false })]), 'served');
@@ -258,12 +264,11 @@ test('strangers of many networks do not keep those who signed in from being serv
   const shares = createShares();
   const release = Promise.withResolvers<void>();
   const request = { ended: new AbortController().signal };
-  const of = { caller: null, person: null, isOperator: false, waits: true, source: null, request };
+  const of = { by: null, isOperator: false, waits: true, source: null, request };
   const strangers = Array.from({ length: 60 }, (_, at) =>
     shares.run({ ...of, source: `2001:db8:${at}::1` }, () => release.promise).catch(() => {}),
   );
-  const person = { id: 1, role: null };
-  const served = shares.run({ ...of, person }, async () => 'served');
+  const served = shares.run({ ...of, by: personOf(1) }, async () => 'served');
   assert.equal(await Promise.race([served, delay(1_000, 'waits', { ref: false })]), 'served');
   release.resolve();
   await Promise.all(strangers);
