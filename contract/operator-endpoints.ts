@@ -1,9 +1,13 @@
 import { OPERATOR_ENDPOINTS as ORGANISATIONS } from './operations/operator.ts';
-import { declaredEndpoints } from './operations/declared.ts';
+import { createEndpoint, declaredEndpoints } from './operations/declared.ts';
 import { OPERATOR_FLEET_ENDPOINTS } from './operations/operator-fleet.ts';
 import { OPERATOR_SERVER_ENDPOINTS } from './operations/operator-servers.ts';
 
+import { ASN } from './schemas/declared/asn.ts';
 import { EDGE } from './schemas/declared/edge.ts';
+import { HOLDING } from './schemas/declared/holding.ts';
+import { ORGANISATION } from './schemas/declared/organisation.ts';
+import { SERVICE } from './schemas/declared/service.ts';
 
 export const OPERATOR_PREFIX = '/api/operator';
 
@@ -12,5 +16,10 @@ export const OPERATOR_ENDPOINTS = [
   ...ORGANISATIONS,
   ...OPERATOR_SERVER_ENDPOINTS,
   ...OPERATOR_FLEET_ENDPOINTS,
+  ...declaredEndpoints(ORGANISATION),
+  ...declaredEndpoints(ASN),
+  ...declaredEndpoints(SERVICE),
+  ...declaredEndpoints(HOLDING),
+  createEndpoint(HOLDING),
   ...declaredEndpoints(EDGE),
 ] as const;

@@ -278,6 +278,14 @@ export type ApprovedHosts = {
 /** Number of an autonomous system. */
 export type Asn = number;
 
+export type AsnInput = {
+  readonly organisation?: string | null;
+};
+
+export type AsnPatch = {
+  readonly organisation?: string | null | null;
+};
+
 /** One attack on one address. */
 export type Attack = {
   /** For display and de-duplication; there is no detail operation. */
@@ -597,6 +605,22 @@ export type DecidedBy = {
   readonly named_port: string | null;
 };
 
+export type DeclaredAsn = {
+  /** An autonomous system number. */
+  readonly asn: number;
+  readonly organisation: string | null;
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
+};
+
+export type DeclaredAsnAnswer = {
+  readonly data: DeclaredAsn;
+};
+
+export type DeclaredAsnsAnswer = {
+  readonly data: readonly DeclaredAsn[];
+};
+
 export type DeclaredEdge = {
   /** What the edge enrols as. */
   readonly name: string;
@@ -622,6 +646,91 @@ export type DeclaredEdgeAnswer = {
 
 export type DeclaredEdgesAnswer = {
   readonly data: readonly DeclaredEdge[];
+};
+
+export type DeclaredHolding = {
+  /** The organisation that holds it. */
+  readonly organisation: string;
+  /** Given when it is made. */
+  readonly id: number;
+  /** A network or an address. */
+  readonly prefix: string;
+  readonly asn: number | null;
+  readonly service: number | null;
+  readonly since: string | null;
+  readonly until: string | null;
+  readonly default: 'accept' | 'deny' | null;
+  readonly thresholds: ScopeThresholds;
+  readonly mitigation: 'off' | 'observe' | 'on' | null;
+  /** Sources that no mitigation touches; added to those around it. */
+  readonly safelist: readonly string[];
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
+};
+
+export type DeclaredHoldingAnswer = {
+  readonly data: DeclaredHolding;
+};
+
+export type DeclaredHoldingsAnswer = {
+  readonly data: readonly DeclaredHolding[];
+};
+
+export type DeclaredOrganisation = {
+  /** Its short name. */
+  readonly slug: string;
+  /** What people call it. */
+  readonly name: string;
+  /** Areas that are activated. */
+  readonly flags: ReadonlyArray<'firewall_api' | 'attack_history_api'>;
+  readonly limits: OrganisationLimits;
+  readonly thresholds: ScopeThresholds;
+  readonly mitigation: 'off' | 'observe' | 'on' | null;
+  /** Sources that no mitigation touches; added to those around it. */
+  readonly safelist: readonly string[];
+  /** What a billing system calls it. */
+  readonly external_id: string | null;
+  /** Those that it announces prefixes under. */
+  readonly asns: readonly Asn[];
+  /** How many it has. */
+  readonly services: number;
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
+};
+
+export type DeclaredOrganisationAnswer = {
+  readonly data: DeclaredOrganisation;
+};
+
+export type DeclaredOrganisationsAnswer = {
+  readonly data: readonly DeclaredOrganisation[];
+};
+
+export type DeclaredService = {
+  /** The organisation that it belongs to. */
+  readonly organisation: string;
+  /** The number of the service, unique in the fleet. */
+  readonly id: number;
+  /** What people call it. */
+  readonly name: string;
+  /** Whether attacks on it are shown. */
+  readonly active: boolean;
+  /** Filters that it manages itself, on the ports of its game servers. */
+  readonly managed_filters: readonly ManagedFilter[];
+  readonly thresholds: ScopeThresholds;
+  readonly mitigation: 'off' | 'observe' | 'on' | null;
+  /** Sources that no mitigation touches; added to those around it. */
+  readonly safelist: readonly string[];
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
+};
+
+export type DeclaredServiceAnswer = {
+  readonly data: DeclaredService;
+};
+
+export type DeclaredServicesAnswer = {
+  readonly data: readonly DeclaredService[];
 };
 
 export type DefaultChange = {
@@ -1595,43 +1704,34 @@ export type HistoryObject = {
   readonly name: string;
 };
 
-/** A prefix, under an ASN or none, or what a service holds. */
-export type Holding = {
-  readonly id: number;
-  readonly prefix: Prefix;
-  readonly asn: Asn | null;
-  readonly service_id: number | null;
-  readonly since: string;
-  /** Null: without end. */
-  readonly until: string | null;
-  readonly thresholds: Thresholds;
-  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
-  readonly owner: 'fleet' | 'portal' | (string & {});
-};
-
-export type HoldingChange = {
-  /** Left out: unchanged. */
-  readonly since?: string;
-  /** Null: without end. A past moment ends it. Left out: unchanged. */
-  readonly until?: string | null;
-  /** Ends it by the clock of the service; `until` is not read. */
-  readonly end_now?: boolean;
-  /** Also if rules, filters or assignments in force would end by it. */
-  readonly allow_losses?: boolean;
-};
-
-/** With an ASN of the organisation or of the operator, with one of its services, or with neither. */
 export type HoldingInput = {
   /** A network or an address. */
   readonly prefix: string;
-  readonly asn?: Asn | null;
-  readonly service_id?: number | null;
-  /** Null: from now on. */
+  readonly asn?: number | null;
+  readonly service?: number | null;
   readonly since?: string | null;
-  /** Null: without end. */
   readonly until?: string | null;
-  /** Also if rules, filters or assignments in force would end by it. */
-  readonly allow_losses?: boolean;
+  readonly default?: 'accept' | 'deny' | null;
+  readonly thresholds?: ScopeThresholds;
+  readonly mitigation?: 'off' | 'observe' | 'on' | null;
+  /** Sources that no mitigation touches; added to those around it. */
+  readonly safelist?: readonly string[];
+};
+
+export type HoldingPatch = {
+  readonly prefix?: string | null;
+  readonly asn?: number | null | null;
+  readonly service?: number | null | null;
+  readonly since?: string | null | null;
+  readonly until?: string | null | null;
+  readonly default?: 'accept' | 'deny' | null | null;
+  readonly thresholds?: {
+    readonly pps?: number | null | null;
+    readonly mbps?: number | null | null;
+    readonly hold_seconds?: number | null | null;
+  } | null;
+  readonly mitigation?: 'off' | 'observe' | 'on' | null | null;
+  readonly safelist?: readonly string[] | null;
 };
 
 export type HostImage = {
@@ -1739,15 +1839,10 @@ export type LinkToken = {
   readonly token: string;
 };
 
-/** What the request made, where that has an id of its own. */
-export type MadeObject = {
-  readonly id: number;
-};
-
 export type ManagedFilter = {
+  /** A filter. */
   readonly type: string;
-  /** A port expression; null: the ports of its game servers. */
-  readonly ports: string | null;
+  readonly ports?: string | null;
 };
 
 export type ManagementPort = {
@@ -1957,31 +2052,18 @@ export type OperatorInvitation = {
   readonly role: 'read-only' | 'member' | 'admin' | 'owner' | null;
 };
 
-export type OrganisationDetail = {
-  readonly slug: string;
-  /** What a billing system calls it. */
-  readonly external_id: string | null;
-  readonly name: string;
-  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
-  readonly owner: 'fleet' | 'portal' | (string & {});
-  readonly flags: ReadonlyArray<'firewall_api' | 'attack_history_api'>;
-  readonly limits: OrganisationLimits;
-  readonly asns: readonly Asn[];
-  /** Those of its ASNs that the fleet file owns. */
-  readonly fleet_asns: readonly Asn[];
-  /** Present and future ones. */
-  readonly holdings: readonly Holding[];
-  readonly services: readonly OrganisationService[];
-  readonly thresholds: Thresholds;
-};
-
-/** Of one that exists, what is left out stays as it is. */
 export type OrganisationInput = {
+  /** What people call it. */
   readonly name: string;
-  /** What a billing system calls it; unique. */
-  readonly external_id?: string | null;
+  /** Areas that are activated. */
   readonly flags?: ReadonlyArray<'firewall_api' | 'attack_history_api'>;
   readonly limits?: OrganisationLimits;
+  readonly thresholds?: ScopeThresholds;
+  readonly mitigation?: 'off' | 'observe' | 'on' | null;
+  /** Sources that no mitigation touches; added to those around it. */
+  readonly safelist?: readonly string[];
+  /** What a billing system calls it; unique. Left out: unchanged. */
+  readonly external_id?: string | null;
 };
 
 export type OrganisationKeyCreated = {
@@ -1993,33 +2075,45 @@ export type OrganisationKeyCreated = {
   };
 };
 
+/** Its limits. */
 export type OrganisationLimits = {
-  readonly rules_per_ip: number;
-  readonly filters_per_ip: number;
-  readonly max_ports_per_request: number;
-  readonly attack_history_days: number;
-  readonly configured_addresses: number;
-  readonly requests_per_minute: number;
+  /** Rules per address */
+  readonly rules_per_ip?: number;
+  /** Filters per address */
+  readonly filters_per_ip?: number;
+  /** Ports per request */
+  readonly max_ports_per_request?: number;
+  /** Days of attack history */
+  readonly attack_history_days?: number;
+  /** Configured addresses */
+  readonly configured_addresses?: number;
+  /** Requests per minute and key */
+  readonly requests_per_minute?: number;
 };
 
 export type OrganisationName = {
   readonly name: string;
 };
 
-export type OrganisationService = {
-  readonly id: number;
-  readonly name: string;
-  /** Whether attacks on it are shown. */
-  readonly active: boolean;
-  readonly managed_filters: readonly ManagedFilter[];
-  readonly thresholds: Thresholds;
-  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
-  readonly owner: 'fleet' | 'portal' | (string & {});
-};
-
-export type Organisations = {
-  readonly data: readonly OrganisationDetail[];
-  readonly made?: MadeObject;
+export type OrganisationPatch = {
+  readonly name?: string | null;
+  readonly flags?: ReadonlyArray<'firewall_api' | 'attack_history_api'> | null;
+  readonly limits?: {
+    readonly rules_per_ip?: number | null;
+    readonly filters_per_ip?: number | null;
+    readonly max_ports_per_request?: number | null;
+    readonly attack_history_days?: number | null;
+    readonly configured_addresses?: number | null;
+    readonly requests_per_minute?: number | null;
+  } | null;
+  readonly thresholds?: {
+    readonly pps?: number | null | null;
+    readonly mbps?: number | null | null;
+    readonly hold_seconds?: number | null | null;
+  } | null;
+  readonly mitigation?: 'off' | 'observe' | 'on' | null | null;
+  readonly safelist?: readonly string[] | null;
+  readonly external_id?: string | null | null;
 };
 
 /** For `optionsJSON` of the browser’s WebAuthn call. */
@@ -2347,6 +2441,16 @@ export type SampleCount = {
   readonly sources: number;
 };
 
+/** When traffic is an attack; the nearest of address, service, prefix and organisation wins. Null: as of what is around it. */
+export type ScopeThresholds = {
+  /** Packets per second. */
+  readonly pps?: number | null;
+  /** Megabits per second. */
+  readonly mbps?: number | null;
+  /** How long it must stay below to have ended. */
+  readonly hold_seconds?: number | null;
+};
+
 /** What is left out stays as it is. */
 export type ServerChange = {
   /** What a billing system calls it; unique in its organisation. */
@@ -2462,10 +2566,29 @@ export type ServerSample = {
 };
 
 export type ServiceInput = {
+  /** What people call it. */
   readonly name: string;
-  readonly active: boolean;
-  /** Filters that it manages itself. Left out: unchanged, or the default. */
+  /** Whether attacks on it are shown. */
+  readonly active?: boolean;
+  /** Filters that it manages itself, on the ports of its game servers. */
   readonly managed_filters?: readonly ManagedFilter[];
+  readonly thresholds?: ScopeThresholds;
+  readonly mitigation?: 'off' | 'observe' | 'on' | null;
+  /** Sources that no mitigation touches; added to those around it. */
+  readonly safelist?: readonly string[];
+};
+
+export type ServicePatch = {
+  readonly name?: string | null;
+  readonly active?: boolean | null;
+  readonly managed_filters?: readonly ManagedFilter[] | null;
+  readonly thresholds?: {
+    readonly pps?: number | null | null;
+    readonly mbps?: number | null | null;
+    readonly hold_seconds?: number | null | null;
+  } | null;
+  readonly mitigation?: 'off' | 'observe' | 'on' | null | null;
+  readonly safelist?: readonly string[] | null;
 };
 
 export type Sessions = {
@@ -2567,34 +2690,6 @@ export type ThresholdSuggestion = {
 
 export type ThresholdSuggestions = {
   readonly data: readonly ThresholdSuggestion[];
-};
-
-/** Null: as of what is around it: address, service, prefix, organisation, default. */
-export type Thresholds = {
-  /** Packets per second. */
-  readonly pps: number | null;
-  /** Megabits per second. */
-  readonly mbps: number | null;
-  /** How long traffic must stay below for an attack to have ended. */
-  readonly hold_seconds: number | null;
-  readonly mitigation: 'off' | 'observe' | 'on' | null;
-  /** Sources that no mitigation touches, added to those around it. */
-  readonly safelist: readonly string[];
-};
-
-export type ThresholdsInput = {
-  readonly scope: 'organisation' | 'service' | 'holding';
-  /** Of the service or the holding. */
-  readonly id?: number | null;
-  /** Packets per second. */
-  readonly pps: number | null;
-  /** Megabits per second. */
-  readonly mbps: number | null;
-  /** How long traffic must stay below for an attack to have ended. */
-  readonly hold_seconds: number | null;
-  readonly mitigation: 'off' | 'observe' | 'on' | null;
-  /** Sources that no mitigation touches, added to those around it. */
-  readonly safelist: readonly string[];
 };
 
 /** What it has. */
@@ -3555,94 +3650,6 @@ export interface PortalOperations {
 
 /** The operations of /api/operator. */
 export interface OperatorOperations {
-  /** List organisations. */
-  listOrganisations: {
-    params: {};
-    query: { external_id?: string };
-    body: never;
-    headers: 'ifNoneMatch';
-    result: Organisations;
-  };
-  /** Read an organisation. */
-  readOrganisation: {
-    params: { slug: string };
-    query: never;
-    body: never;
-    headers: 'ifNoneMatch';
-    result: Organisations;
-  };
-  /** Create or change an organisation. */
-  saveOrganisation: {
-    params: { slug: string };
-    query: never;
-    body: OrganisationInput;
-    headers: never;
-    result: Organisations;
-  };
-  /** End an organisation. */
-  endOrganisation: {
-    params: { slug: string };
-    query: never;
-    body: never;
-    headers: 'idempotencyKey';
-    result: Organisations;
-  };
-  /** Add an ASN. */
-  addAsn: {
-    params: { slug: string; asn: number };
-    query: never;
-    body: never;
-    headers: never;
-    result: Organisations;
-  };
-  /** Remove an ASN. */
-  removeAsn: {
-    params: { slug: string; asn: number };
-    query: never;
-    body: never;
-    headers: 'idempotencyKey';
-    result: Organisations;
-  };
-  /** Create or change a service. */
-  saveService: {
-    params: { slug: string; service: number };
-    query: never;
-    body: ServiceInput;
-    headers: never;
-    result: Organisations;
-  };
-  /** Remove a service. */
-  removeService: {
-    params: { slug: string; service: number };
-    query: never;
-    body: never;
-    headers: 'idempotencyKey';
-    result: Organisations;
-  };
-  /** Give a prefix or an address. */
-  createHolding: {
-    params: { slug: string };
-    query: never;
-    body: HoldingInput;
-    headers: 'idempotencyKey';
-    result: Organisations;
-  };
-  /** Change when a holding begins and ends. */
-  changeHolding: {
-    params: { slug: string; holding: number };
-    query: never;
-    body: HoldingChange;
-    headers: never;
-    result: Organisations;
-  };
-  /** Remove a holding that was never used. */
-  removeHolding: {
-    params: { slug: string; holding: number };
-    query: never;
-    body: never;
-    headers: 'idempotencyKey';
-    result: Organisations;
-  };
   /** Suggest thresholds. */
   suggestThresholds: {
     params: { slug: string };
@@ -3650,14 +3657,6 @@ export interface OperatorOperations {
     body: never;
     headers: 'ifNoneMatch';
     result: ThresholdSuggestions;
-  };
-  /** Set when traffic is an attack. */
-  saveThresholds: {
-    params: { slug: string };
-    query: never;
-    body: ThresholdsInput;
-    headers: never;
-    result: Organisations;
   };
   /** List the API keys of an organisation. */
   listOrganisationKeys: {
@@ -3851,6 +3850,174 @@ export interface OperatorOperations {
     headers: 'ifNoneMatch';
     result: AuditTrail;
   };
+  /** List the organisations. */
+  listOrganisations: {
+    params: {};
+    query: { external_id?: string };
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredOrganisationsAnswer;
+  };
+  /** Read an organisation. */
+  readOrganisation: {
+    params: { slug: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredOrganisationAnswer;
+  };
+  /** Create or replace an organisation. */
+  saveOrganisation: {
+    params: { slug: string };
+    query: { allow_losses?: boolean };
+    body: OrganisationInput;
+    headers: 'ifMatch' | 'ifNoneMatch';
+    result: DeclaredOrganisationAnswer;
+  };
+  /** Change an organisation. */
+  changeOrganisation: {
+    params: { slug: string };
+    query: { allow_losses?: boolean };
+    body: OrganisationPatch;
+    headers: 'ifMatch';
+    result: DeclaredOrganisationAnswer;
+  };
+  /** Remove an organisation. */
+  removeOrganisation: {
+    params: { slug: string };
+    query: { allow_losses?: boolean };
+    body: never;
+    headers: 'idempotencyKey' | 'ifMatch';
+    result: Done;
+  };
+  /** List the asns. */
+  listAsns: {
+    params: {};
+    query: { organisation?: string };
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredAsnsAnswer;
+  };
+  /** Read an asn. */
+  readAsn: {
+    params: { asn: number };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredAsnAnswer;
+  };
+  /** Create or replace an asn. */
+  saveAsn: {
+    params: { asn: number };
+    query: { allow_losses?: boolean };
+    body: AsnInput;
+    headers: 'ifMatch' | 'ifNoneMatch';
+    result: DeclaredAsnAnswer;
+  };
+  /** Change an asn. */
+  changeAsn: {
+    params: { asn: number };
+    query: { allow_losses?: boolean };
+    body: AsnPatch;
+    headers: 'ifMatch';
+    result: DeclaredAsnAnswer;
+  };
+  /** Remove an asn. */
+  removeAsn: {
+    params: { asn: number };
+    query: { allow_losses?: boolean };
+    body: never;
+    headers: 'idempotencyKey' | 'ifMatch';
+    result: Done;
+  };
+  /** List the services. */
+  listServices: {
+    params: { organisation?: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredServicesAnswer;
+  };
+  /** Read a service. */
+  readService: {
+    params: { organisation?: string; id: number };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredServiceAnswer;
+  };
+  /** Create or replace a service. */
+  saveService: {
+    params: { organisation?: string; id: number };
+    query: { allow_losses?: boolean };
+    body: ServiceInput;
+    headers: 'ifMatch' | 'ifNoneMatch';
+    result: DeclaredServiceAnswer;
+  };
+  /** Change a service. */
+  changeService: {
+    params: { organisation?: string; id: number };
+    query: { allow_losses?: boolean };
+    body: ServicePatch;
+    headers: 'ifMatch';
+    result: DeclaredServiceAnswer;
+  };
+  /** Remove a service. */
+  removeService: {
+    params: { organisation?: string; id: number };
+    query: { allow_losses?: boolean };
+    body: never;
+    headers: 'idempotencyKey' | 'ifMatch';
+    result: Done;
+  };
+  /** List the holdings. */
+  listHoldings: {
+    params: { organisation?: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredHoldingsAnswer;
+  };
+  /** Create a holding. */
+  createHolding: {
+    params: { organisation?: string };
+    query: { allow_losses?: boolean };
+    body: HoldingInput;
+    headers: 'idempotencyKey';
+    result: DeclaredHoldingAnswer;
+  };
+  /** Read a holding. */
+  readHolding: {
+    params: { organisation?: string; id: number };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredHoldingAnswer;
+  };
+  /** Replace a holding. */
+  saveHolding: {
+    params: { organisation?: string; id: number };
+    query: { allow_losses?: boolean };
+    body: HoldingInput;
+    headers: 'ifMatch' | 'ifNoneMatch';
+    result: DeclaredHoldingAnswer;
+  };
+  /** Change a holding. */
+  changeHolding: {
+    params: { organisation?: string; id: number };
+    query: { allow_losses?: boolean };
+    body: HoldingPatch;
+    headers: 'ifMatch';
+    result: DeclaredHoldingAnswer;
+  };
+  /** Remove a holding. */
+  removeHolding: {
+    params: { organisation?: string; id: number };
+    query: { allow_losses?: boolean };
+    body: never;
+    headers: 'idempotencyKey' | 'ifMatch';
+    result: Done;
+  };
   /** List the edges. */
   listEdges: {
     params: {};
@@ -3993,19 +4160,7 @@ export const OPERATIONS = {
   testWebhook: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/webhooks/{webhook}/test', idempotent: false },
   listWebhookDeliveries: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/webhooks/{webhook}/deliveries', idempotent: false },
   redeliver: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/webhooks/{webhook}/deliveries/{delivery}/redeliver', idempotent: false },
-  listOrganisations: { method: 'GET', version: 'operator', path: '/organisations', idempotent: false },
-  readOrganisation: { method: 'GET', version: 'operator', path: '/organisations/{slug}', idempotent: false },
-  saveOrganisation: { method: 'PUT', version: 'operator', path: '/organisations/{slug}', idempotent: false },
-  endOrganisation: { method: 'DELETE', version: 'operator', path: '/organisations/{slug}', idempotent: true },
-  addAsn: { method: 'PUT', version: 'operator', path: '/organisations/{slug}/asns/{asn}', idempotent: false },
-  removeAsn: { method: 'DELETE', version: 'operator', path: '/organisations/{slug}/asns/{asn}', idempotent: true },
-  saveService: { method: 'PUT', version: 'operator', path: '/organisations/{slug}/services/{service}', idempotent: false },
-  removeService: { method: 'DELETE', version: 'operator', path: '/organisations/{slug}/services/{service}', idempotent: true },
-  createHolding: { method: 'POST', version: 'operator', path: '/organisations/{slug}/holdings', idempotent: true },
-  changeHolding: { method: 'PUT', version: 'operator', path: '/organisations/{slug}/holdings/{holding}', idempotent: false },
-  removeHolding: { method: 'DELETE', version: 'operator', path: '/organisations/{slug}/holdings/{holding}', idempotent: true },
   suggestThresholds: { method: 'GET', version: 'operator', path: '/organisations/{slug}/threshold-suggestions', idempotent: false },
-  saveThresholds: { method: 'PUT', version: 'operator', path: '/organisations/{slug}/thresholds', idempotent: false },
   listOrganisationKeys: { method: 'GET', version: 'operator', path: '/organisations/{slug}/keys', idempotent: false },
   createOrganisationKey: { method: 'POST', version: 'operator', path: '/organisations/{slug}/keys', idempotent: true },
   revokeOrganisationKey: { method: 'DELETE', version: 'operator', path: '/organisations/{slug}/keys/{key}', idempotent: true },
@@ -4030,6 +4185,27 @@ export const OPERATIONS = {
   createJoinCommand: { method: 'POST', version: 'operator', path: '/fleet/{kind}/{name}/join', idempotent: true },
   approveHosts: { method: 'POST', version: 'operator', path: '/fleet/{kind}/{name}/approve', idempotent: true },
   readAuditTrail: { method: 'GET', version: 'operator', path: '/audit', idempotent: false },
+  listOrganisations: { method: 'GET', version: 'operator', path: '/organisations', idempotent: false },
+  readOrganisation: { method: 'GET', version: 'operator', path: '/organisations/{slug}', idempotent: false },
+  saveOrganisation: { method: 'PUT', version: 'operator', path: '/organisations/{slug}', idempotent: false },
+  changeOrganisation: { method: 'PATCH', version: 'operator', path: '/organisations/{slug}', idempotent: false },
+  removeOrganisation: { method: 'DELETE', version: 'operator', path: '/organisations/{slug}', idempotent: true },
+  listAsns: { method: 'GET', version: 'operator', path: '/asns', idempotent: false },
+  readAsn: { method: 'GET', version: 'operator', path: '/asns/{asn}', idempotent: false },
+  saveAsn: { method: 'PUT', version: 'operator', path: '/asns/{asn}', idempotent: false },
+  changeAsn: { method: 'PATCH', version: 'operator', path: '/asns/{asn}', idempotent: false },
+  removeAsn: { method: 'DELETE', version: 'operator', path: '/asns/{asn}', idempotent: true },
+  listServices: { method: 'GET', version: 'operator', path: '/organisations/{organisation}/services', idempotent: false },
+  readService: { method: 'GET', version: 'operator', path: '/organisations/{organisation}/services/{id}', idempotent: false },
+  saveService: { method: 'PUT', version: 'operator', path: '/organisations/{organisation}/services/{id}', idempotent: false },
+  changeService: { method: 'PATCH', version: 'operator', path: '/organisations/{organisation}/services/{id}', idempotent: false },
+  removeService: { method: 'DELETE', version: 'operator', path: '/organisations/{organisation}/services/{id}', idempotent: true },
+  listHoldings: { method: 'GET', version: 'operator', path: '/organisations/{organisation}/holdings', idempotent: false },
+  createHolding: { method: 'POST', version: 'operator', path: '/organisations/{organisation}/holdings', idempotent: true },
+  readHolding: { method: 'GET', version: 'operator', path: '/organisations/{organisation}/holdings/{id}', idempotent: false },
+  saveHolding: { method: 'PUT', version: 'operator', path: '/organisations/{organisation}/holdings/{id}', idempotent: false },
+  changeHolding: { method: 'PATCH', version: 'operator', path: '/organisations/{organisation}/holdings/{id}', idempotent: false },
+  removeHolding: { method: 'DELETE', version: 'operator', path: '/organisations/{organisation}/holdings/{id}', idempotent: true },
   listEdges: { method: 'GET', version: 'operator', path: '/edges', idempotent: false },
   readEdge: { method: 'GET', version: 'operator', path: '/edges/{name}', idempotent: false },
   saveEdge: { method: 'PUT', version: 'operator', path: '/edges/{name}', idempotent: false },

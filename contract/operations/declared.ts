@@ -1,24 +1,26 @@
-import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox';
+import { type TObject, type TProperties, type TSchema, Type } from 'typebox';
 import { type OperatorEndpoint, RATE_HEADERS, type ResponseRow } from '../endpoint.ts';
 import type { ProblemCode } from '../problems.ts';
 import {
   bodySchema,
   type DeclaredKind,
-  type Filled,
   patchSchema,
   pathNames,
 } from '../schemas/declared/declared-kind.ts';
-import { owner } from '../schemas/operator.ts';
+import { answerSchema, viewSchema, writtenSchema } from '../schemas/declared/declared-answers.ts';
 import { Done } from '../schemas/portal-account.ts';
 import { CLOSED, id } from '../schemas/values.ts';
 import {
   change,
+  create,
+  createAnswer,
   doneAnswer,
   read,
   readAnswer,
   remove,
   replace,
   saveAnswer,
+  SLUG,
 } from './operator-shared.ts';
 
 /** Lets a write lose something: without it, such a write is refused and says what would be lost. */
@@ -49,15 +51,17 @@ export function declaredEndpoints<
   const params = paramsOf(kind, path);
   const listPath = path.replace(/\/\{\w+\}$/, '');
   const now = `The ${called} as it is now.`;
+  const written = writtenSchema(kind, View);
   return [
     {
       ...read,
       operationId: `list${plural}`,
       path: listPath,
       params: paramsOf(kind, listPath),
+      ...(kind.search && { query: kind.search }),
       summary: `List the ${many}`,
       description: 'As they are declared, by the fleet file or by hand.',
-      responses: readAnswer(`The ${many}.`, answerOf(Type.Array(View), plural)),
+      responses: readAnswer(`The ${many}.`, answerSchema(Type.Array(View), plural)),
     },
     {
       ...read,
@@ -66,7 +70,7 @@ export function declaredEndpoints<
       params,
       summary: `Read ${one}`,
       description: 'As it is declared. Its ETag is what `If-Match` of a write takes.',
-      responses: readAnswer(now, answerOf(View, title)),
+      responses: readAnswer(now, answerSchema(View, title)),
     },
     {
       ...replace,
@@ -74,15 +78,16 @@ export function declaredEndpoints<
       path,
       params,
       query: LossesQuery,
-      summary: `Create or replace ${one}`,
-      description:
-        'The body is the whole object: what is left out gets its default. With `If-None-Match: *` it only creates, and with `If-Match` it only replaces what was read; otherwise 412.',
+      summary: kind.isNumbered ? `Replace ${one}` : `Create or replace ${one}`,
+      description: kind.isNumbered
+        ? 'The body is the whole object: what is left out gets its default. With `If-Match` it only replaces what was read; otherwise 412.'
+        : 'The body is the whole object: what is left out gets its default. With `If-None-Match: *` it only creates, and with `If-Match` it only replaces what was read; otherwise 412.',
       body: bodySchema(kind),
       bodyExamples: { plain: example },
       responses: {
-        ...saveAnswer(now, answerOf(View, title), LOSSES),
-        ...tagged(200, now, answerOf(View, title)),
-        ...tagged(201, 'It was created.', answerOf(View, title)),
+        ...saveAnswer(now, written, LOSSES),
+        ...tagged(200, now, written),
+        ...tagged(201, 'It was created.', written),
       },
     },
     {
@@ -97,8 +102,8 @@ export function declaredEndpoints<
       body: patchSchema(kind),
       bodyExamples: { plain: example },
       responses: {
-        ...saveAnswer(now, answerOf(View, title), LOSSES),
-        ...tagged(200, now, answerOf(View, title)),
+        ...saveAnswer(now, written, LOSSES),
+        ...tagged(200, now, written),
       },
     },
     {
@@ -115,28 +120,33 @@ export function declaredEndpoints<
   ] as const satisfies readonly OperatorEndpoint[];
 }
 
+/** The creation of an object whose number is given when it is made. */
+export function createEndpoint<Title extends string, Path extends string, Fields extends TProperties>(
+  kind: DeclaredKind<string, Title, string, Path, Fields>,
+) {
+  const { path, title, example } = kind;
+  const listPath = path.replace(/\/\{\w+\}$/, '');
+  const called = kind.name.replaceAll('-', ' ');
+  const answered = writtenSchema(kind, viewSchema(kind));
+  return {
+    ...create,
+    operationId: `create${title}`,
+    path: listPath,
+    params: paramsOf(kind, listPath),
+    query: LossesQuery,
+    summary: `Create a ${called}`,
+    description: 'The answer has its number. What is left out gets its default.',
+    body: bodySchema(kind),
+    bodyExamples: { plain: example },
+    responses: createAnswer('It was created.', answered, LOSSES),
+  } as const satisfies OperatorEndpoint;
+}
+
 function tagged(status: 200 | 201, description: string, schema: TObject) {
   const headers = [...RATE_HEADERS, 'Portcullis-Generation?', 'ETag?'] as const;
   return { [status]: { description, schema, headers } } satisfies Readonly<
     Record<number, ResponseRow>
   >;
-}
-
-/** An object as it is answered: every field, and who declares it. */
-function viewSchema<Fields extends TProperties>({
-  title,
-  schema,
-}: Pick<DeclaredKind<string, string, string, string, Fields>, 'title' | 'schema'>) {
-  const shown = Type.Object(
-    { ...schema.properties, owner },
-    { title: `Declared${title}`, required: [...Object.keys(schema.properties), 'owner'] },
-  );
-  type View = Filled<Static<TObject<Fields>>> & { readonly owner: Static<typeof owner> };
-  return Type.Unsafe<View>(shown);
-}
-
-function answerOf<S extends Parameters<typeof Type.Array>[0]>(data: S, title: string) {
-  return Type.Object({ data }, { title: `Declared${title}Answer` });
 }
 
 function paramsOf<Fields extends TProperties>(
@@ -145,6 +155,7 @@ function paramsOf<Fields extends TProperties>(
 ) {
   const names = pathNames(path).map((name) => {
     const { type }: { readonly type?: unknown } = schema.properties[name] ?? {};
+    if (name === 'slug') return [name, SLUG.slug];
     const description = `Its ${name}.`;
     // Every operation with a parameter of this name refers to one component.
     return [name, type === 'integer' ? id({ description }) : Type.String({ description })];

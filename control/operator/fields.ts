@@ -8,6 +8,7 @@ export interface Field {
   readonly 'x-form'?: string;
   readonly 'x-unique'?: string;
   readonly 'x-sorted'?: boolean;
+  readonly 'x-follows'?: string;
   readonly 'x-words'?: readonly string[];
 }
 

@@ -10,6 +10,7 @@ export const FORMS: Readonly<Record<Form, (text: string) => Parsed<string>>> = {
   cidr: parseNetwork,
   address: parseHost,
   ports: parsePorts,
+  uuid: parseUuid,
   moment(text) {
     const moment = parseMoment(text);
     return moment.ok ? { ok: true, value: timeView(moment.value) } : moment;
@@ -27,6 +28,13 @@ function parseHost(text: string): Parsed<string> {
   const parsed = parseAddress(text);
   if (parsed.ok) return { ok: true, value: formatAddress(parsed.value) };
   return { ok: false, reason: `"${text}" is no address: ${parsed.reason}.` };
+}
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+function parseUuid(text: string): Parsed<string> {
+  if (UUID.test(text)) return { ok: true, value: text.toLowerCase() };
+  return { ok: false, reason: 'This is no uuid.' };
 }
 
 /** Parses a port expression to its canonical form: `80,443-445`. */

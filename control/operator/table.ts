@@ -16,17 +16,36 @@ type ColumnType =
   | 'cidr[]'
   | 'inet'
   | 'inet[]'
+  | 'uuid'
   | 'uuid[]'
   | 'timestamptz';
 
+/** A column whose value is another than that of its field. */
+interface MappedColumn {
+  readonly column: string;
+  /** The type of the field's value. */
+  readonly type: ColumnType;
+  read(column: RawBuilder<unknown>): RawBuilder<unknown>;
+  write(value: RawBuilder<unknown>): RawBuilder<unknown>;
+}
+
 /** A column of the same name as its field, or of another. */
-type Column = ColumnType | readonly [column: string, type: ColumnType];
+type Column = ColumnType | readonly [column: string, type: ColumnType] | MappedColumn;
+
+/** Columns by field; a field that is an object may have a column for each of its own. */
+type Columns<T> = {
+  readonly [Field in keyof T & string]: Column | (T[Field] extends object ? Columns<T[Field]> : never);
+};
 
 interface TableOptions<T extends object, Facts extends object> {
   readonly table: string;
   /** The field by which an object is found. */
   readonly key: keyof T & string;
-  readonly columns: { readonly [Field in keyof T & string]: Column };
+  /** The number of a row. Default: `id`. */
+  readonly id?: RawBuilder<number>;
+  readonly columns: Columns<T>;
+  /** Columns that follow from fields, as SQL of those of `given`. */
+  readonly derived?: Readonly<Record<string, RawBuilder<unknown>>>;
   /** What is read beside the fields, as SQL. */
   readonly facts?: { readonly [Fact in keyof Facts & string]: RawBuilder<unknown> };
 }
@@ -53,54 +72,60 @@ const READ: Readonly<
     sql`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"+00:00"')`,
 };
 
-export function kindTable<T extends object, Facts extends object = object>({
-  table,
-  key,
-  columns,
-  facts,
-}: TableOptions<T, Facts>): KindTable<T, Facts> {
-  const fields = Object.entries<Column>(columns).map(([field, column]) => {
-    const [name, type] = typeof column === 'string' ? ([field, column] as const) : column;
-    return { field, name, type };
-  });
-  const keyName = fields.find(({ field }) => field === key)?.name ?? key;
-  const selected = fields.map(({ field, name, type }) => {
-    const column = sql.ref(name);
-    return sql`${READ[type]?.(column) ?? column} as ${sql.ref(field)}`;
-  });
+/** A column with the id of a row that the field names: `acme` of organisations by slug. */
+export function named(column: string, table: string, by: string): MappedColumn {
+  const [of, name] = [sql.table(table), sql.ref(by)];
+  return {
+    column,
+    type: 'text',
+    read: (id) => sql`(select ${name} from ${of} where id = ${id})`,
+    write: (value) => sql`(select id from ${of} where ${name} = ${value})`,
+  };
+}
+
+export function kindTable<T extends object, Facts extends object = object>(
+  options: TableOptions<T, Facts>,
+): KindTable<T, Facts> {
+  const { table, key, id = sql.ref<number>('id'), derived = {}, facts } = options;
+  const fields = fieldColumns(options.columns);
+  const keyName = fields.find(({ field }) => field === key)?.column ?? key;
+  const selected = fields.map(
+    ({ field, column, read }) => sql`${read(sql.ref(`${table}.${column}`))} as ${sql.id(field)}`,
+  );
   const factual = Object.entries<RawBuilder<unknown>>(facts ?? {});
   const known = factual.map(([name, fact]) => sql`${fact} as ${sql.ref(name)}`);
-  const names = sql.join(fields.map(({ name }) => sql.ref(name)));
-  const typed = sql.join(fields.map(({ field, type }) => sql`${sql.ref(field)} ${sql.raw(type)}`));
-  const changed = fields.filter(({ field }) => field !== key);
+  const written = [
+    ...fields.map(({ field, column, write }) => [column, write(given(field))] as const),
+    ...Object.entries(derived),
+  ];
+  const typed = sql.join(fields.map(({ field, type }) => sql`${sql.id(field)} ${sql.raw(type)}`));
   const changes = sql.join(
-    changed.map(({ name }) => sql`${sql.ref(name)} = excluded.${sql.ref(name)}`),
+    written
+      .filter(([column]) => column !== keyName)
+      .map(([column]) => sql`${sql.ref(column)} = excluded.${sql.ref(column)}`),
   );
   return {
     async load(db, keys) {
       const wanted = keys ?? null;
       const { rows } = await sql<Row>`
-        select id, owner, ${sql.join([...selected, ...known])} from ${sql.table(table)}
+        select ${id} as id, owner, ${sql.join([...selected, ...known])} from ${sql.table(table)}
          where ${wanted}::text[] is null or ${sql.ref(keyName)}::text = any(${wanted}::text[])
          order by ${sql.ref(keyName)}`.execute(db);
-      return rows.map(({ id, owner, ...row }) => ({
-        id,
-        owner,
-        object: pick(
-          row,
-          fields.map(({ field }) => field),
-        ) as T,
-        facts: pick(
-          row,
-          factual.map(([name]) => name),
-        ) as Facts,
+      return rows.map((row) => ({
+        id: row.id,
+        owner: row.owner,
+        object: objectOf(fields, row) as T,
+        facts: Object.fromEntries(factual.map(([name]) => [name, row[name]])) as Facts,
       }));
     },
     async upsert({ tx, owner }, objects) {
+      const rows = objects.map((object) =>
+        Object.fromEntries(fields.map(({ field, path }) => [field, memberOf(object, path)])),
+      );
       await sql`
-        insert into ${sql.table(table)} (${names}, owner)
-        select ${sql.join(fields.map(({ field }) => sql.ref(field)))}, ${owner}
-          from jsonb_to_recordset(${JSON.stringify(objects)}::jsonb) as given (${typed})
+        insert into ${sql.table(table)} (${sql.join(written.map(([column]) => sql.ref(column)))}, owner)
+        select ${sql.join(written.map(([, value]) => value))}, ${owner}
+          from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as given (${typed})
         on conflict (${sql.ref(keyName)}) do update set ${changes}`.execute(tx);
     },
     async adopt(tx, keys) {
@@ -110,19 +135,60 @@ export function kindTable<T extends object, Facts extends object = object>({
     },
     async delete(tx, rows) {
       await sql`
-        delete from ${sql.table(table)} where id = any(${rows.map(({ id }) => id)}::bigint[])`.execute(
+        delete from ${sql.table(table)} where id = any(${rows.map((row) => row.id)}::bigint[])`.execute(
         tx,
       );
     },
   };
 }
 
+/** The value of a field in what is written: `given('limits/memory')`. */
+export function given(field: string): RawBuilder<unknown> {
+  return sql`given.${sql.id(field)}`;
+}
+
+interface FieldColumn extends MappedColumn {
+  /** `limits/memory` */
+  readonly field: string;
+  readonly path: readonly string[];
+}
+
+/** The columns of all fields, those of objects too. */
+function fieldColumns(columns: object, within: readonly string[] = []): FieldColumn[] {
+  return Object.entries(columns as Readonly<Record<string, Column>>).flatMap(([name, column]) => {
+    const path = [...within, name];
+    if (typeof column === 'object' && !Array.isArray(column) && !('read' in column)) {
+      return fieldColumns(column, path);
+    }
+    return [{ ...mappingOf(name, column), field: path.join('/'), path }];
+  });
+}
+
+function mappingOf(field: string, column: Column): MappedColumn {
+  if (typeof column === 'object' && 'read' in column) return column;
+  const [name, type] = typeof column === 'string' ? ([field, column] as const) : column;
+  const same = (value: RawBuilder<unknown>) => value;
+  return { column: name, type, read: READ[type] ?? same, write: same };
+}
+
+function memberOf(object: object, path: readonly string[]): unknown {
+  return path.reduce<unknown>((value, name) => Object(value)[name], object);
+}
+
+function objectOf(fields: readonly FieldColumn[], row: Row): object {
+  const object: Record<string, unknown> = {};
+  for (const { field, path } of fields) {
+    const [last = '', ...outer] = path.toReversed();
+    const inside = outer
+      .toReversed()
+      .reduce((within, name) => (within[name] ??= {}) as Record<string, unknown>, object);
+    inside[last] = row[field];
+  }
+  return object;
+}
+
 interface Row {
   readonly id: number;
   readonly owner: Owner;
   readonly [field: string]: unknown;
-}
-
-function pick(row: Readonly<Record<string, unknown>>, names: readonly string[]): object {
-  return Object.fromEntries(names.map((name) => [name, row[name]]));
 }

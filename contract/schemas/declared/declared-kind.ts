@@ -33,8 +33,17 @@ export interface DeclaredKind<
   readonly title: Title;
   readonly plural: Plural;
   readonly path: Path;
+  /** Its number in the path is given when it is made, by a POST to its list. */
+  readonly isNumbered?: true;
   /** The whole object, with the fields that the path names. */
   readonly schema: TObject<Fields>;
+  /** Fields of bodies that are not declared, such as what a billing system calls it; and of answers. */
+  readonly input?: TProperties;
+  readonly output?: TProperties;
+  /** The query of the list: members of an answer, which must be equal. */
+  readonly search?: TObject;
+  /** Describes the `message` of an answer to a write; without it there is none. */
+  readonly remarks?: string;
   /** A sentence about its end. */
   readonly about: string;
   /** A body. */
@@ -58,20 +67,26 @@ export function pathNames(path: string): string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
 }
 
+type Described<Path extends string, Fields extends TProperties> = Pick<
+  DeclaredKind<string, string, string, Path, Fields>,
+  'path' | 'schema' | 'title' | 'input'
+>;
+
 /** The schema of a PUT: the whole object without what the path names. */
-export function bodySchema<Path extends string, Fields extends TProperties>({
-  path,
-  schema,
-  title,
-}: Pick<DeclaredKind<string, string, string, Path, Fields>, 'path' | 'schema' | 'title'>) {
+export function bodySchema<Path extends string, Fields extends TProperties>(
+  kind: Described<Path, Fields>,
+) {
+  const { path, schema, title, input = {} } = kind;
   const own = Object.entries(schema.properties).filter(([name]) => !pathNames(path).includes(name));
-  const body = Type.Object(Object.fromEntries(own), { ...CLOSED, title: `${title}Input` });
+  const beside = Object.entries(input).map(([name, field]) => [name, Type.Optional(field)]);
+  const fields = Object.fromEntries([...own, ...beside]) as TProperties;
+  const body = Type.Object(fields, { ...CLOSED, title: `${title}Input` });
   return body as unknown as TObject<Omit<Fields, NamesIn<Path>>>;
 }
 
 /** The schema of a PATCH: each field may be left out, or be null for its default. */
 export function patchSchema<Path extends string, Fields extends TProperties>(
-  kind: Pick<DeclaredKind<string, string, string, Path, Fields>, 'path' | 'schema' | 'title'>,
+  kind: Described<Path, Fields>,
 ) {
   const patch = nullable(bodySchema(kind), `${kind.title}Patch`);
   return Type.Unsafe<MergePatch<Omit<Static<TObject<Fields>>, NamesIn<Path>>>>(patch);
@@ -81,11 +96,24 @@ export function patchSchema<Path extends string, Fields extends TProperties>(
 function nullable(schema: TObject, title?: string): TObject {
   const fields = Object.entries(schema.properties).map(([name, field]): [string, TSchema] => {
     // A default would be read as what is not sent.
-    const { default: _default, ...plain } = field as TSchema & { readonly default?: unknown };
-    const part = isObject(field) ? nullable(field) : plain;
+    const { default: _default, ...plain } = field as TSchema & Mapping;
+    const part = isObject(field) ? nullable(field) : withNullMembers(plain);
     return [name, Type.Optional(Type.Union([part, Type.Null()]))];
   });
   return Type.Object(Object.fromEntries(fields), { ...CLOSED, ...(title && { title }) });
+}
+
+interface Mapping {
+  readonly default?: unknown;
+  /** The schema of each member of an object with names of its own. */
+  readonly additionalProperties?: { readonly anyOf?: readonly object[] };
+}
+
+/** A null ends a member of an object that has names of its own. */
+function withNullMembers(schema: TSchema & Mapping): TSchema {
+  const { anyOf } = schema.additionalProperties ?? {};
+  if (anyOf === undefined) return schema;
+  return { ...schema, additionalProperties: { anyOf: [...anyOf, Type.Null()] } };
 }
 
 function isObject(schema: TSchema): schema is TObject {

@@ -7,15 +7,17 @@ import { NO_CONTROL_CHARACTERS } from '../values.ts';
  *
  * - `x-form`: the form of a text, which is brought into its one spelling (`FORMS` in control/operator/forms.ts);
  * - `x-unique`: names an item of a list that is refused when it is there twice ('': the item itself);
- * - `x-words`: the fields that name an item in a plan.
+ * - `x-words`: the fields that name an item in a plan;
+ * - `x-follows`: names a field: a patch that changes it gives this one its default, unless it names both.
  */
 
-export type Form = 'cidr' | 'address' | 'ports' | 'moment';
+export type Form = 'cidr' | 'address' | 'ports' | 'moment' | 'uuid' | 'safelist';
 
 export const LARGEST = 2_147_483_647;
 
 interface Notes {
   readonly default?: unknown;
+  readonly 'x-follows'?: string;
 }
 
 export function text(description: string, maxLength = 200, notes: Notes = {}): TUnsafe<string> {
@@ -28,6 +30,24 @@ export function formed(form: Form, description: string, maxLength = 50, notes: N
   return text(description, maxLength, { 'x-form': form, ...notes } as Notes);
 }
 
+/** A text, or null for none, which is its default. */
+export function textOrNone(
+  description: string,
+  bounds: { readonly maxLength?: number; readonly pattern?: string },
+) {
+  const type = ['string', 'null'];
+  const limits = { minLength: 1, pattern: NO_CONTROL_CHARACTERS, ...bounds };
+  return Type.Optional(
+    Type.Unsafe<string | null>({ type, ...limits, description, default: null }),
+  );
+}
+
+/** The short name of an organisation. */
+export function slug(description: string): TUnsafe<string> {
+  const pattern = '^[a-z0-9][a-z0-9-]{0,62}$';
+  return Type.Unsafe<string>({ type: 'string', maxLength: 63, pattern, description });
+}
+
 export function whole(minimum: number, maximum: number, description: string, notes: Notes = {}) {
   return Type.Unsafe<number>({ type: 'integer', minimum, maximum, description, ...notes });
 }
@@ -38,6 +58,10 @@ export function wholeOrNone(minimum: number, maximum: number, description: strin
   return Type.Optional(
     Type.Unsafe<number | null>({ type, minimum, maximum, description, default: null }),
   );
+}
+
+export function truth(description: string, notes: Notes = {}): TUnsafe<boolean> {
+  return Type.Unsafe<boolean>({ type: 'boolean', description, ...notes });
 }
 
 export function oneOf<const T extends readonly string[]>(
@@ -78,4 +102,9 @@ export function name(description: string): TUnsafe<string> {
     pattern: NAME_PATTERN,
     description,
   });
+}
+
+/** Another value, or null for none, which is its default. */
+export function orNone<T extends TSchema>(schema: T) {
+  return Type.Optional(Type.Union([schema, Type.Null()], { default: null }));
 }
