@@ -4,9 +4,12 @@ import { OPERATOR_FLEET_ENDPOINTS } from './operations/operator-fleet.ts';
 import { OPERATOR_SERVER_ENDPOINTS } from './operations/operator-servers.ts';
 
 import { ASN } from './schemas/declared/asn.ts';
+import { COLLECTOR } from './schemas/declared/collector.ts';
 import { EDGE } from './schemas/declared/edge.ts';
 import { HOLDING } from './schemas/declared/holding.ts';
+import { NODE } from './schemas/declared/node.ts';
 import { ORGANISATION } from './schemas/declared/organisation.ts';
+import { RESPONDER } from './schemas/declared/responder.ts';
 import { SERVICE } from './schemas/declared/service.ts';
 
 export const OPERATOR_PREFIX = '/api/operator';
@@ -21,5 +24,8 @@ export const OPERATOR_ENDPOINTS = [
   ...declaredEndpoints(SERVICE),
   ...declaredEndpoints(HOLDING),
   createEndpoint(HOLDING),
+  ...declaredEndpoints(NODE),
   ...declaredEndpoints(EDGE),
+  ...declaredEndpoints(COLLECTOR),
+  ...declaredEndpoints(RESPONDER),
 ] as const;

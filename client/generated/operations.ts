@@ -556,13 +556,19 @@ export type CatalogueEntry = {
   readonly category: 'protocols' | 'games' | (string & {});
 };
 
-/** As in the fleet file. */
 export type CollectorInput = {
-  /** ADDRESS:PORT. */
+  /** ADDRESS:PORT for sFlow, NetFlow and IPFIX over UDP. */
   readonly listen: string;
   /** Who may send. */
-  readonly exporters: readonly ExporterInput[];
-  readonly site?: string;
+  readonly exporters: readonly Exporter[];
+  /** What an edge of this site counts is the same traffic. Default: that of the first edge. */
+  readonly site?: string | null;
+};
+
+export type CollectorPatch = {
+  readonly listen?: string | null;
+  readonly exporters?: readonly Exporter[] | null;
+  readonly site?: string | null | null;
 };
 
 export type CommandRequest = {
@@ -621,6 +627,27 @@ export type DeclaredAsnsAnswer = {
   readonly data: readonly DeclaredAsn[];
 };
 
+export type DeclaredCollector = {
+  /** What the collector is called. */
+  readonly name: string;
+  /** ADDRESS:PORT for sFlow, NetFlow and IPFIX over UDP. */
+  readonly listen: string;
+  /** Who may send. */
+  readonly exporters: readonly Exporter[];
+  /** What an edge of this site counts is the same traffic. Default: that of the first edge. */
+  readonly site: string | null;
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
+};
+
+export type DeclaredCollectorAnswer = {
+  readonly data: DeclaredCollector;
+};
+
+export type DeclaredCollectorsAnswer = {
+  readonly data: readonly DeclaredCollector[];
+};
+
 export type DeclaredEdge = {
   /** What the edge enrols as. */
   readonly name: string;
@@ -676,6 +703,29 @@ export type DeclaredHoldingsAnswer = {
   readonly data: readonly DeclaredHolding[];
 };
 
+export type DeclaredNode = {
+  /** What the node enrols as. */
+  readonly name: string;
+  /** MiB that it offers to servers that are placed. Default: without limit. */
+  readonly memory: number | null;
+  /** As of memory. */
+  readonly disk: number | null;
+  /** From which servers that are placed get a port. */
+  readonly addresses: readonly string[];
+  /** A port expression: those that such servers get. */
+  readonly ports: string;
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
+};
+
+export type DeclaredNodeAnswer = {
+  readonly data: DeclaredNode;
+};
+
+export type DeclaredNodesAnswer = {
+  readonly data: readonly DeclaredNode[];
+};
+
 export type DeclaredOrganisation = {
   /** Its short name. */
   readonly slug: string;
@@ -704,6 +754,38 @@ export type DeclaredOrganisationAnswer = {
 
 export type DeclaredOrganisationsAnswer = {
   readonly data: readonly DeclaredOrganisation[];
+};
+
+export type DeclaredResponder = {
+  /** How the file finds it again. */
+  readonly name: string;
+  readonly command: readonly string[] | null;
+  /** An http or https URL that the attack is posted to as JSON. */
+  readonly webhook: string | null;
+  /** Sent as `Authorization: Bearer`, in a file best as ${NAME}; of webhooks only. It is not shown again. */
+  readonly secret: string | null;
+  readonly prefixes: readonly string[] | null;
+  /** Only attacks whose peak is above either. Default: all. */
+  readonly at: {
+    /** Packets per second. */
+    readonly pps?: number | null;
+    /** Megabits per second. */
+    readonly mbps?: number | null;
+  };
+  /** A call takes no longer. */
+  readonly timeout_seconds: number;
+  /** Taken back after so long, whatever the attack does. */
+  readonly expires_seconds: number;
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
+};
+
+export type DeclaredResponderAnswer = {
+  readonly data: DeclaredResponder;
+};
+
+export type DeclaredRespondersAnswer = {
+  readonly data: readonly DeclaredResponder[];
 };
 
 export type DeclaredService = {
@@ -1156,11 +1238,13 @@ export type Explanation = {
   };
 };
 
-export type ExporterInput = {
+export type Exporter = {
+  /** The exporter. */
   readonly ip: string;
-  readonly sampling_rate?: number;
-  /** The destinations of which it is believed: `all` lets its collector report an attack on any address. A new exporter has to say it; one without it stays as it is. */
-  readonly prefixes?: readonly string[] | "all";
+  /** Where the exporter sends none. */
+  readonly sampling_rate?: number | null;
+  /** The destinations of which it is believed. A new exporter has to say it; one without it stays as it is. */
+  readonly prefixes?: readonly string[] | 'all' | null;
 };
 
 /** One stateful filter on one port of an address. */
@@ -1912,16 +1996,22 @@ export type NewPasskey = {
   readonly credential: Readonly<Record<string, unknown>>;
 };
 
-/** What it offers to servers that are placed. */
 export type NodeInput = {
-  /** MiB. Null: without limit. */
+  /** MiB that it offers to servers that are placed. Default: without limit. */
   readonly memory?: number | null;
-  /** MiB. Null: without limit. */
+  /** As of memory. */
   readonly disk?: number | null;
-  /** Addresses of the node from which a server is given a port. */
+  /** From which servers that are placed get a port. */
   readonly addresses?: readonly string[];
-  /** A port expression: those that servers are given. Default: 25565-25664. */
+  /** A port expression: those that such servers get. */
   readonly ports?: string;
+};
+
+export type NodePatch = {
+  readonly memory?: number | null | null;
+  readonly disk?: number | null | null;
+  readonly addresses?: readonly string[] | null;
+  readonly ports?: string | null;
 };
 
 export type NotedAddresses = {
@@ -2343,6 +2433,39 @@ export type ReplacementRule = {
   readonly id?: number;
   /** As it was read; ignored. */
   readonly destination_ip?: string;
+};
+
+export type ResponderInput = {
+  readonly command?: readonly string[] | null;
+  /** An http or https URL that the attack is posted to as JSON. */
+  readonly webhook?: string | null;
+  /** Sent as `Authorization: Bearer`, in a file best as ${NAME}; of webhooks only. It is not shown again. */
+  readonly secret?: string | null;
+  readonly prefixes?: readonly string[] | null;
+  /** Only attacks whose peak is above either. Default: all. */
+  readonly at?: {
+    /** Packets per second. */
+    readonly pps?: number | null;
+    /** Megabits per second. */
+    readonly mbps?: number | null;
+  };
+  /** A call takes no longer. */
+  readonly timeout_seconds?: number;
+  /** Taken back after so long, whatever the attack does. */
+  readonly expires_seconds?: number;
+};
+
+export type ResponderPatch = {
+  readonly command?: readonly string[] | null | null;
+  readonly webhook?: string | null | null;
+  readonly secret?: string | null | null;
+  readonly prefixes?: readonly string[] | null | null;
+  readonly at?: {
+    readonly pps?: number | null | null;
+    readonly mbps?: number | null | null;
+  } | null;
+  readonly timeout_seconds?: number | null;
+  readonly expires_seconds?: number | null;
 };
 
 /** One rule on one address and at most one port. Allow rules are listed before deny. */
@@ -3802,30 +3925,6 @@ export interface OperatorOperations {
     headers: 'ifNoneMatch';
     result: EnforceCommand;
   };
-  /** Create or change a node. */
-  saveNode: {
-    params: { name: string };
-    query: never;
-    body: NodeInput;
-    headers: never;
-    result: FleetHealth;
-  };
-  /** Create or change a collector. */
-  saveCollector: {
-    params: { name: string };
-    query: never;
-    body: CollectorInput;
-    headers: never;
-    result: FleetHealth;
-  };
-  /** Remove a node or a collector. */
-  removeAgent: {
-    params: { kind: string; name: string };
-    query: never;
-    body: never;
-    headers: 'idempotencyKey';
-    result: Done;
-  };
   /** Make the command by which a host joins. */
   createJoinCommand: {
     params: { kind: string; name: string };
@@ -4018,6 +4117,46 @@ export interface OperatorOperations {
     headers: 'idempotencyKey' | 'ifMatch';
     result: Done;
   };
+  /** List the nodes. */
+  listNodes: {
+    params: {};
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredNodesAnswer;
+  };
+  /** Read a node. */
+  readNode: {
+    params: { name: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredNodeAnswer;
+  };
+  /** Create or replace a node. */
+  saveNode: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: NodeInput;
+    headers: 'ifMatch' | 'ifNoneMatch';
+    result: DeclaredNodeAnswer;
+  };
+  /** Change a node. */
+  changeNode: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: NodePatch;
+    headers: 'ifMatch';
+    result: DeclaredNodeAnswer;
+  };
+  /** Remove a node. */
+  removeNode: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: never;
+    headers: 'idempotencyKey' | 'ifMatch';
+    result: Done;
+  };
   /** List the edges. */
   listEdges: {
     params: {};
@@ -4052,6 +4191,86 @@ export interface OperatorOperations {
   };
   /** Remove an edge. */
   removeEdge: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: never;
+    headers: 'idempotencyKey' | 'ifMatch';
+    result: Done;
+  };
+  /** List the collectors. */
+  listCollectors: {
+    params: {};
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredCollectorsAnswer;
+  };
+  /** Read a collector. */
+  readCollector: {
+    params: { name: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredCollectorAnswer;
+  };
+  /** Create or replace a collector. */
+  saveCollector: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: CollectorInput;
+    headers: 'ifMatch' | 'ifNoneMatch';
+    result: DeclaredCollectorAnswer;
+  };
+  /** Change a collector. */
+  changeCollector: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: CollectorPatch;
+    headers: 'ifMatch';
+    result: DeclaredCollectorAnswer;
+  };
+  /** Remove a collector. */
+  removeCollector: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: never;
+    headers: 'idempotencyKey' | 'ifMatch';
+    result: Done;
+  };
+  /** List the responders. */
+  listResponders: {
+    params: {};
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredRespondersAnswer;
+  };
+  /** Read a responder. */
+  readResponder: {
+    params: { name: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredResponderAnswer;
+  };
+  /** Create or replace a responder. */
+  saveResponder: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: ResponderInput;
+    headers: 'ifMatch' | 'ifNoneMatch';
+    result: DeclaredResponderAnswer;
+  };
+  /** Change a responder. */
+  changeResponder: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: ResponderPatch;
+    headers: 'ifMatch';
+    result: DeclaredResponderAnswer;
+  };
+  /** Remove a responder. */
+  removeResponder: {
     params: { name: string };
     query: { allow_losses?: boolean };
     body: never;
@@ -4179,9 +4398,6 @@ export const OPERATIONS = {
   reinstallServer: { method: 'POST', version: 'operator', path: '/game-servers/{slice}/reinstall', idempotent: true },
   readFleetHealth: { method: 'GET', version: 'operator', path: '/fleet', idempotent: false },
   readEnforceCommand: { method: 'GET', version: 'operator', path: '/fleet/enforce-command', idempotent: false },
-  saveNode: { method: 'PUT', version: 'operator', path: '/nodes/{name}', idempotent: false },
-  saveCollector: { method: 'PUT', version: 'operator', path: '/collectors/{name}', idempotent: false },
-  removeAgent: { method: 'DELETE', version: 'operator', path: '/fleet/{kind}/{name}', idempotent: true },
   createJoinCommand: { method: 'POST', version: 'operator', path: '/fleet/{kind}/{name}/join', idempotent: true },
   approveHosts: { method: 'POST', version: 'operator', path: '/fleet/{kind}/{name}/approve', idempotent: true },
   readAuditTrail: { method: 'GET', version: 'operator', path: '/audit', idempotent: false },
@@ -4206,9 +4422,24 @@ export const OPERATIONS = {
   saveHolding: { method: 'PUT', version: 'operator', path: '/organisations/{organisation}/holdings/{id}', idempotent: false },
   changeHolding: { method: 'PATCH', version: 'operator', path: '/organisations/{organisation}/holdings/{id}', idempotent: false },
   removeHolding: { method: 'DELETE', version: 'operator', path: '/organisations/{organisation}/holdings/{id}', idempotent: true },
+  listNodes: { method: 'GET', version: 'operator', path: '/nodes', idempotent: false },
+  readNode: { method: 'GET', version: 'operator', path: '/nodes/{name}', idempotent: false },
+  saveNode: { method: 'PUT', version: 'operator', path: '/nodes/{name}', idempotent: false },
+  changeNode: { method: 'PATCH', version: 'operator', path: '/nodes/{name}', idempotent: false },
+  removeNode: { method: 'DELETE', version: 'operator', path: '/nodes/{name}', idempotent: true },
   listEdges: { method: 'GET', version: 'operator', path: '/edges', idempotent: false },
   readEdge: { method: 'GET', version: 'operator', path: '/edges/{name}', idempotent: false },
   saveEdge: { method: 'PUT', version: 'operator', path: '/edges/{name}', idempotent: false },
   changeEdge: { method: 'PATCH', version: 'operator', path: '/edges/{name}', idempotent: false },
   removeEdge: { method: 'DELETE', version: 'operator', path: '/edges/{name}', idempotent: true },
+  listCollectors: { method: 'GET', version: 'operator', path: '/collectors', idempotent: false },
+  readCollector: { method: 'GET', version: 'operator', path: '/collectors/{name}', idempotent: false },
+  saveCollector: { method: 'PUT', version: 'operator', path: '/collectors/{name}', idempotent: false },
+  changeCollector: { method: 'PATCH', version: 'operator', path: '/collectors/{name}', idempotent: false },
+  removeCollector: { method: 'DELETE', version: 'operator', path: '/collectors/{name}', idempotent: true },
+  listResponders: { method: 'GET', version: 'operator', path: '/responders', idempotent: false },
+  readResponder: { method: 'GET', version: 'operator', path: '/responders/{name}', idempotent: false },
+  saveResponder: { method: 'PUT', version: 'operator', path: '/responders/{name}', idempotent: false },
+  changeResponder: { method: 'PATCH', version: 'operator', path: '/responders/{name}', idempotent: false },
+  removeResponder: { method: 'DELETE', version: 'operator', path: '/responders/{name}', idempotent: true },
 } as const;

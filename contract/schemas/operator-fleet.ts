@@ -6,7 +6,6 @@ import {
   CLOSED,
   id,
   integer,
-  integerOrNull,
   natural,
   object,
   openChoice,
@@ -128,50 +127,6 @@ export const AuditQuery = Type.Object(
   },
   CLOSED,
 );
-
-const cidrs = (description: string) =>
-  Type.Array(sentText({ minLength: 2, maxLength: 50 }), { maxItems: 1_000, description });
-const MIB = 2_147_483_647;
-
-export const NodeInput = sent('NodeInput', 'What it offers to servers that are placed.', {
-  memory: Type.Optional(
-    integerOrNull({ minimum: 1, maximum: MIB, description: 'MiB. Null: without limit.' }),
-  ),
-  disk: Type.Optional(
-    integerOrNull({ minimum: 1, maximum: MIB, description: 'MiB. Null: without limit.' }),
-  ),
-  addresses: Type.Optional(
-    Type.Array(sentText({ minLength: 2, maxLength: 50 }), {
-      maxItems: 1_000,
-      description: 'Addresses of the node from which a server is given a port.',
-    }),
-  ),
-  ports: Type.Optional(
-    sentText({
-      minLength: 1,
-      maxLength: 2_000,
-      description: 'A port expression: those that servers are given. Default: 25565-25664.',
-    }),
-  ),
-});
-
-export const CollectorInput = sent('CollectorInput', 'As in the fleet file.', {
-  listen: sentText({ minLength: 1, maxLength: 100, description: 'ADDRESS:PORT.' }),
-  exporters: Type.Array(
-    sent('ExporterInput', {
-      ip: sentText({ minLength: 2, maxLength: 50 }),
-      sampling_rate: Type.Optional(integer({ minimum: 1, maximum: 16_777_216 })),
-      prefixes: Type.Optional(
-        Type.Union([cidrs('Networks.'), Type.Literal('all')], {
-          description:
-            'The destinations of which it is believed: `all` lets its collector report an attack on any address. A new exporter has to say it; one without it stays as it is.',
-        }),
-      ),
-    }),
-    { minItems: 1, maxItems: 1_000, description: 'Who may send.' },
-  ),
-  site: Type.Optional(sentText({ minLength: 1, maxLength: 200 })),
-});
 
 export const JoinInput = sent('JoinInput', {
   approve: Type.Optional(

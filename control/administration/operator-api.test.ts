@@ -288,9 +288,7 @@ test('edges, nodes and collectors are made with the command by which their host 
     );
     assert.deepEqual(approved.addresses, ['127.0.0.1']);
     assert.ok(dataOf<{ credential: string }>(await host()).credential.length > 20);
-    const path =
-      kind === 'edges' ? `${API}/edges/fra1?allow_losses=true` : `${fleet}/${kind}/${name}`;
-    dataOf(await operator.send('DELETE', path));
+    dataOf(await operator.send('DELETE', `${API}/${kind}/${name}?allow_losses=true`));
   }
   const bad = await operator.put(`${API}/edges/x`, {
     devices: ['eth0'],

@@ -1,10 +1,7 @@
 import type { Ability, Flag } from '@portcullis/core/access/abilities.ts';
 import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
-import type { CollectorContent, DeclaredExporter } from '../declared/collectors.ts';
 import type { GameServerContent } from '../declared/game-servers.ts';
-import type { NodeContent } from '../declared/nodes.ts';
 import type { OrganisationLimits, ServiceContent } from '../organisations/index.ts';
-import type { ResponderSpec } from '../db/schema.ts';
 import type { GeoContent } from '../firewall/geo/index.ts';
 import type { FilterContent, RuleContent } from '../firewall/groups/index.ts';
 import type { DefaultAction } from '@portcullis/core/firewall/policy.ts';
@@ -24,10 +21,7 @@ export interface FleetFile {
   readonly asns: readonly DesiredAsn[];
   readonly organisations: readonly DesiredOrganisation[];
   readonly baseline: readonly DesiredBaselineRule[];
-  readonly nodes: readonly DesiredNode[];
   readonly gameServers: readonly DesiredGameServer[];
-  readonly collectors: readonly DesiredCollector[];
-  readonly responders: readonly DesiredResponder[];
 }
 
 export interface Located {
@@ -110,18 +104,6 @@ export interface DesiredGeoRule extends Located {
 export interface DesiredBaselineRule extends Located {
   readonly prefix: string;
   readonly rule: RuleContent;
-}
-
-export interface DesiredNode extends Located, NodeContent {}
-
-export interface DesiredCollector extends Located, Omit<CollectorContent, 'exporters'> {
-  readonly exporters: readonly DeclaredExporter[];
-}
-
-/** A command or webhook that is called for attacks. */
-export interface DesiredResponder extends Located {
-  readonly name: string;
-  readonly spec: ResponderSpec;
 }
 
 export interface DesiredGameServer extends Located, GameServerContent {

@@ -13,7 +13,7 @@ import { NodeHandler } from './nodes/node-handler.ts';
 import { PowerStates } from './nodes/power-states.ts';
 
 export { reinstallServer } from './reinstall.ts';
-export { deleteNode, loadNodeStatuses, type NodeStatus } from './nodes/status.ts';
+export { loadNodeStatuses, type NodeStatus } from './nodes/status.ts';
 
 export interface NodeImages {
   /** Begins to make one; never rejects. */

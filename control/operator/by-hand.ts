@@ -7,8 +7,8 @@ import { lockInstallation } from '../db/locks.ts';
 import { Batch } from '../fleet/batch.ts';
 import { sameState } from '../http/operations/etag.ts';
 import { conflict, type FieldError, Problem } from '../problem.ts';
-import { type Current, type Kind, subjectOf } from './kind.ts';
-import { kindNamed } from './kinds.ts';
+import { type Current, type Kind, type Refuse, subjectOf } from './kind.ts';
+import { kindNamed, type KindName } from './kinds.ts';
 import { differenceOf } from './plan.ts';
 import { readObject } from './read.ts';
 
@@ -77,7 +77,7 @@ export async function saveByHand<T extends object>(
   const { tx } = batch;
   const before = await loadForWrite(batch, kind, key, terms);
   const given = make(before);
-  const object = readWhole(kind, given);
+  const object = readWhole(kind, given, before?.object ?? null);
   await requireReferences(tx, kind, object);
   const difference = differenceOf(kind, before, object);
   if (difference === null && before !== null)
@@ -92,6 +92,16 @@ export async function saveByHand<T extends object>(
   const [current] = await kind.load(tx, [key]);
   if (current === undefined) throw new Error(`the ${subjectOf(kind, object)} was not saved`);
   return { current, isNew: before === null, generation };
+}
+
+/** Creates or changes an object that control declares by itself, such as the node of its own host. */
+export async function saveDeclared(batch: Batch, name: KindName, given: object): Promise<void> {
+  const kind = kindNamed(name);
+  if (kind === undefined) throw new Error(`there is no kind ${name}`);
+  const key = kind.key(given);
+  const [before = null] = await kind.load(batch.tx, [key]);
+  const object = readWhole(kind, given, before?.object ?? null);
+  await kind.save(batch, [{ object, before }]);
 }
 
 /** Removes an object of the side that writes. */
@@ -149,15 +159,18 @@ async function loadForWrite<T extends object>(
 const validators = new WeakMap<object, Validator<unknown>>();
 
 /** Reads a whole object, also one that no validator has seen. Throws 422 with every mistake at its place. */
-export function readWhole<T extends object>(kind: Kind<T>, given: object): T {
+function readWhole<T extends object>(kind: Kind<T>, given: object, before: T | null): T {
   const validator = validators.get(kind.schema) ?? createValidator(kind.schema);
   validators.set(kind.schema, validator);
   const errors: FieldError[] = validator.fits(given)
     ? []
     : validator.explain(given).map(({ pointer, detail }) => ({ pointer, detail }));
   if (errors.length === 0) {
-    const object = readObject(kind, given, (pointer, detail) => errors.push({ pointer, detail }));
-    if (errors.length === 0) return object;
+    const refuse: Refuse = (pointer, detail) => errors.push({ pointer, detail });
+    const object = readObject(kind, given, refuse);
+    kind.checkByHand?.(object, refuse);
+    const whole = kind.inherit?.(object, before, refuse) ?? object;
+    if (errors.length === 0) return whole;
   }
   throw new Problem('invalid_request', errors.map(({ detail }) => detail).join(' '), { errors });
 }

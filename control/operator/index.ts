@@ -1,6 +1,6 @@
 export { createOperatorHandlers } from './api/index.ts';
 export { applyChanges, loadObjects } from './apply.ts';
-export { operate, saveByHand } from './by-hand.ts';
+export { operate, saveByHand, saveDeclared } from './by-hand.ts';
 export { type DeclaredObjects, readObjects } from './file/objects.ts';
 export { FORMS, parseMoment } from './forms.ts';
 export type { Kind } from './kind.ts';

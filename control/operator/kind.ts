@@ -47,7 +47,7 @@ export interface Kind<T extends object = object, Facts extends object = object> 
   readonly refersTo: readonly Reference<T>[];
   /** The slug of its organisation. Absent: the kind is of none. */
   organisation?(object: T): string;
-  /** Returns fields that were left out and whose default depends on others. */
+  /** Returns fields that depend on others: a default, or one spelling. */
   complete?(given: Given<T>): Partial<T>;
   /** Refuses what a schema cannot say. */
   check?(object: T, refuse: Refuse): void;
@@ -56,6 +56,10 @@ export interface Kind<T extends object = object, Facts extends object = object> 
     objects: readonly T[],
     refuse: (index: number, ...why: Parameters<Refuse>) => void,
   ): void;
+  /** Refuses what only the fleet file may declare. */
+  checkByHand?(object: T, refuse: Refuse): void;
+  /** Takes over from what is stored what the declaration leaves open. */
+  inherit?(object: T, before: T | null, refuse: Refuse): T;
   /** Those of the keys, or all, ordered. */
   load(db: Db | Tx, keys?: readonly string[]): Promise<Current<T, Facts>[]>;
   /** Locks the row against those who change it without declaring it, such as an agent that connects. */
@@ -76,7 +80,9 @@ export interface Kind<T extends object = object, Facts extends object = object> 
   losses?(change: Losing<T, Facts>): string[];
   /** Why it cannot be removed by hand at present; null if it can. */
   hindrance?(current: Current<T, Facts>): string | null;
-  /** What an operator should know of an object and that changes nothing. */
+  /** What it has that was made by hand, such as `2 servers`: the file cannot end it before. */
+  holds?(current: Current<T, Facts>): string | null;
+  /** What an operator should know of a declared object and that changes nothing. */
   notes?(object: T, current: Current<T, Facts> | null): string[];
 }
 

@@ -1,8 +1,11 @@
 import type { Current, Kind } from './kind.ts';
+import { collector } from './kinds/collector.ts';
 import { edge } from './kinds/edge.ts';
+import { node } from './kinds/node.ts';
+import { responder } from './kinds/responder.ts';
 
 /** Every kind of object that an operator declares. A kind stands behind those that it refers to. */
-export const KINDS = [edge] as const;
+export const KINDS = [node, edge, collector, responder] as const;
 
 type AnyKind = (typeof KINDS)[number];
 export type KindName = AnyKind['name'];

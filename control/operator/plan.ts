@@ -57,6 +57,7 @@ export interface ObjectChange<T extends object = object> extends Difference {
 /** What a plan of a kind is added to. `at`: the entry that asks for it, or null when the file no longer names the object. */
 export interface PlanSink<At> {
   add(change: ObjectChange, at: At | null): void;
+  refuse(at: At | null, message: string): void;
   /** Refuses an entry whose object was made by hand. */
   refusePortal(at: At, subject: string): void;
   lose(at: At | null, message: string): void;
@@ -71,25 +72,56 @@ export function planKind<T extends object, At>(
   sink: PlanSink<At>,
 ): void {
   const left = new Map(rows.map((row) => [kind.key(row.object), row]));
-  for (const { object, at } of wanted) {
-    const before = left.get(kind.key(object)) ?? null;
-    left.delete(kind.key(object));
+  for (const { object: declared, at } of wanted) {
+    const before = left.get(kind.key(declared)) ?? null;
+    left.delete(kind.key(declared));
     if (before?.owner === 'portal') {
-      sink.refusePortal(at, `The ${subjectOf(kind, object)}`);
+      sink.refusePortal(at, `The ${subjectOf(kind, declared)}`);
       continue;
     }
-    for (const note of kind.notes?.(object, before) ?? []) sink.note(note);
+    const object = inherit(kind, declared, before, (message) => sink.refuse(at, message));
+    if (object === null) continue;
+    for (const note of kind.notes?.(declared, before) ?? []) sink.note(note);
     const difference = differenceOf(kind, before, object);
     if (difference === null) continue;
     const lost = before && kind.losses?.({ before, after: object, isLast: false });
     for (const loss of lost ?? []) sink.lose(at, loss);
     sink.add({ ...difference, kind: kind.name, object, before }, at);
   }
+  const isLast = wanted.length === 0;
   for (const before of left.values()) {
-    if (before.owner !== 'fleet') continue;
-    const isLast = wanted.length === 0;
-    for (const loss of kind.losses?.({ before, after: null, isLast }) ?? []) sink.lose(null, loss);
-    const subject = subjectOf(kind, before.object);
-    sink.add({ kind: kind.name, sign: '-', subject, words: '', object: null, before }, null);
+    if (before.owner === 'fleet') planRemoval(kind, before, isLast, sink);
   }
+}
+
+function planRemoval<T extends object, At>(
+  kind: Kind<T>,
+  before: Current<T>,
+  isLast: boolean,
+  sink: PlanSink<At>,
+): void {
+  const subject = subjectOf(kind, before.object);
+  const held = kind.holds?.(before) ?? null;
+  if (held !== null) {
+    const message = `The ${subject} is not in the file, but has ${held} made by hand: name them in the file and hand them to it with --adopt, or remove them first.`;
+    sink.refuse(null, message);
+    return;
+  }
+  for (const loss of kind.losses?.({ before, after: null, isLast }) ?? []) sink.lose(null, loss);
+  sink.add({ kind: kind.name, sign: '-', subject, words: '', object: null, before }, null);
+}
+
+/** Returns null when something was refused. */
+function inherit<T extends object>(
+  kind: Kind<T>,
+  object: T,
+  before: Current<T> | null,
+  refuse: (message: string) => void,
+): T | null {
+  let isRefused = false;
+  const inherited = kind.inherit?.(object, before?.object ?? null, (_pointer, message) => {
+    isRefused = true;
+    refuse(message);
+  });
+  return isRefused ? null : (inherited ?? object);
 }

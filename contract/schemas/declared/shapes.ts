@@ -30,18 +30,6 @@ export function formed(form: Form, description: string, maxLength = 50, notes: N
   return text(description, maxLength, { 'x-form': form, ...notes } as Notes);
 }
 
-/** A text, or null for none, which is its default. */
-export function textOrNone(
-  description: string,
-  bounds: { readonly maxLength?: number; readonly pattern?: string },
-) {
-  const type = ['string', 'null'];
-  const limits = { minLength: 1, pattern: NO_CONTROL_CHARACTERS, ...bounds };
-  return Type.Optional(
-    Type.Unsafe<string | null>({ type, ...limits, description, default: null }),
-  );
-}
-
 /** The short name of an organisation. */
 export function slug(description: string): TUnsafe<string> {
   const pattern = '^[a-z0-9][a-z0-9-]{0,62}$';
@@ -102,6 +90,13 @@ export function name(description: string): TUnsafe<string> {
     pattern: NAME_PATTERN,
     description,
   });
+}
+
+/** A text, or null for none, which is its default. */
+export function textOrNone(description: string, maxLength = 200) {
+  const bounds = { minLength: 1, maxLength, pattern: NO_CONTROL_CHARACTERS };
+  const type = ['string', 'null'];
+  return Type.Optional(Type.Unsafe<string | null>({ type, ...bounds, description, default: null }));
 }
 
 /** Another value, or null for none, which is its default. */

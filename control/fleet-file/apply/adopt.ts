@@ -37,7 +37,6 @@ interface Named {
 }
 
 function namesOf({ organisations, asns, ...file }: FleetFile): Named[] {
-  const byName = ['nodes', 'collectors', 'responders'] as const;
   /** `acme ci`: names that are unique inside an organisation. */
   const inside = (name: Fragment): Fragment =>
     sql`(select slug from organisations where id = organisation_id) || ' ' || ${name}`;
@@ -65,11 +64,6 @@ function namesOf({ organisations, asns, ...file }: FleetFile): Named[] {
   ]);
   return [
     { table: 'asns', key: sql`asn::text`, names: asns.map(({ asn }) => String(asn)) },
-    ...byName.map((table) => ({
-      table,
-      key: sql`name`,
-      names: file[table].map(({ name }) => name),
-    })),
     {
       table: 'game_servers',
       key: sql`uuid::text`,

@@ -172,9 +172,9 @@ const CASES: readonly (readonly [name: string, text: string, expected: readonly 
     'two collectors at one address, in two spellings, and beside one that takes every address',
     'collectors:\n- { name: a, listen: "[2001:DB8:0::1]:1", exporters: [{ ip: "2001:db8::2" }] }\n- { name: b, listen: "[2001:db8::1]:1", exporters: [{ ip: "2001:db8::2" }] }\n- { name: c, listen: "[::]:1", exporters: [{ ip: "2001:db8::2" }] }\n- { name: d, listen: "127.0.0.1:1", exporters: [{ ip: 192.0.2.1 }] }\n- { name: e, listen: "0.0.0.0:1", exporters: [{ ip: 192.0.2.1 }] }\n- { name: f, listen: "127.0.0.1:2", exporters: [{ ip: 192.0.2.1 }] }\n- { name: g, listen: "127.0.0.2:2", exporters: [{ ip: 192.0.2.1 }] }',
     [
-      /^3:22 .*taken by the collector a \(line 2\), which listens to \[2001:db8::1\]:1/,
+      /^3:22 .*taken by the collector a, which listens to \[2001:db8::1\]:1/,
       /^4:22 .*taken by the collector a/,
-      /^6:22 0\.0\.0\.0:1 is taken by the collector d \(line 5\)/,
+      /^6:22 0\.0\.0\.0:1 is taken by the collector d,/,
     ],
   ],
   [
@@ -344,20 +344,20 @@ test('reads thresholds, mitigation modes and safelists of every scope, and colle
   );
   assert.deepEqual(acme?.services[0]?.detection, { ...nothing, holdSeconds: 3 });
   assert.deepEqual(
-    file.collectors.map(({ name, listen, site, exporters }) => ({ name, listen, site, exporters })),
+    file.objects.collector.map(({ object }) => object),
     [
       {
         name: 'c',
         listen: '[::]:6343',
-        site: 'fra',
         exporters: [
-          { ip: '2001:db8::1', samplingRate: 1000, prefixes: null },
+          { ip: '2001:db8::1', sampling_rate: 1000, prefixes: null },
           {
             ip: '2001:db8::2',
-            samplingRate: null,
+            sampling_rate: null,
             prefixes: ['198.51.100.1/32', '203.0.113.0/24'],
           },
         ],
+        site: 'fra',
       },
     ],
   );

@@ -2,13 +2,11 @@ import { DEFAULT_LIMITS, parseOrganisation } from './organisation.ts';
 import { readObjects } from '../../operator/index.ts';
 import type { DesiredBaselineRule, FleetFile } from '../desired.ts';
 import { type Mistake, MistakeList } from '../mistakes.ts';
-import { parseCollectors } from './collectors.ts';
 import { parseRules } from './firewall.ts';
 import { NamedPorts } from './named-ports.ts';
 import { Scope } from './scope.ts';
-import { parseResponders } from './responders.ts';
 import { refuseOverlaps, refuseSharedNumbers } from './shared.ts';
-import { type LoadedEggs, NO_EGGS, parseGameServers, parseNodes } from './game-servers.ts';
+import { type LoadedEggs, NO_EGGS, parseGameServers } from './game-servers.ts';
 import type { FleetText } from '../schema/schema.ts';
 import { checkSchema } from '../schema/check.ts';
 import { type Environment, type Located, locateYaml, readYaml } from '../read/yaml-source.ts';
@@ -71,10 +69,7 @@ function parseChecked(text: FleetText, path: string, scope: Scope, eggs: LoadedE
     asns: operatorAsns,
     organisations,
     baseline: parseBaseline(text.baseline ?? [], scope.in('baseline')),
-    nodes: parseNodes(text.nodes ?? [], scope.in('nodes')),
     gameServers: parseGameServers(text, organisations, eggs, scope),
-    collectors: parseCollectors(text.collectors ?? [], scope.in('collectors')),
-    responders: parseResponders(text.responders ?? [], scope.in('responders')),
   };
 }
 

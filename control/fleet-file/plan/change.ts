@@ -1,15 +1,8 @@
-import type { CollectorContent } from '../../declared/collectors.ts';
 import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { FilterContent, RuleContent } from '../../firewall/groups/index.ts';
 import type { ServerMove } from '../../declared/game-servers.ts';
 import type { GeoContent } from '../../firewall/geo/index.ts';
-import type {
-  DesiredGameServer,
-  DesiredKey,
-  DesiredNode,
-  DesiredResponder,
-  DesiredService,
-} from '../desired.ts';
+import type { DesiredGameServer, DesiredKey, DesiredService } from '../desired.ts';
 import type { HoldingContent, OrganisationLimits } from '../../organisations/index.ts';
 import type { DefaultAction } from '@portcullis/core/firewall/policy.ts';
 import type { KindName, ObjectChange } from '../../operator/index.ts';
@@ -122,8 +115,6 @@ export type FleetChange = ChangeDescription &
     | { readonly do: 'baseline.add'; readonly prefix: string; readonly rule: RuleContent }
     | { readonly do: 'baseline.remove'; readonly id: number; readonly prefix: string }
     | (Pick<ObjectChange, 'kind' | 'object' | 'before'> & { readonly do: ObjectAction })
-    | { readonly do: 'node.create' | 'node.update'; readonly node: DesiredNode }
-    | { readonly do: 'node.delete'; readonly id: number }
     | { readonly do: 'server.create'; readonly server: DesiredGameServer }
     | {
         readonly do: 'server.update';
@@ -136,10 +127,6 @@ export type FleetChange = ChangeDescription &
         readonly of: DetectionPlace;
         readonly detection: ScopeSettings;
       }
-    | { readonly do: 'collector.save'; readonly collector: CollectorContent }
-    | { readonly do: 'collector.delete'; readonly id: number }
-    | { readonly do: 'responder.save'; readonly responder: DesiredResponder }
-    | { readonly do: 'responder.delete'; readonly id: number }
   );
 
 /** A change of an object of a kind of `control/operator`. */

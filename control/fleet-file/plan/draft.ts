@@ -44,9 +44,11 @@ const ORDER: Readonly<Record<FleetChange['do'], number>> = {
   'edge.update': 16,
   'node.delete': 16,
   'collector.delete': 16,
-  'collector.save': 17,
+  'collector.create': 17,
+  'collector.update': 17,
   'responder.delete': 16,
-  'responder.save': 17,
+  'responder.create': 17,
+  'responder.update': 17,
   'organisation.close': 18,
 };
 

@@ -14,6 +14,7 @@ export function planObjects(draft: PlanDraft): void {
       const organisation = kindNamed(change.kind)?.organisation?.(object) ?? null;
       draft.add({ ...change, do: action, organisation }, at ?? PlanDraft.fileStart);
     },
+    refuse: (at, message) => draft.refuse(at ?? PlanDraft.fileStart, message),
     refusePortal: (at, subject) => draft.refusePortal(at, subject),
     lose: (at, message) => draft.lose(at ?? PlanDraft.fileStart, message),
     note: (message) => draft.note(message),

@@ -1,9 +1,12 @@
 import { MITIGATION_MODES } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import { MAX_BLOCKED } from '@portcullis/contract/operations/x1-blocked.ts';
+import { COLLECTOR } from '@portcullis/contract/schemas/declared/collector.ts';
 import { EDGE } from '@portcullis/contract/schemas/declared/edge.ts';
+import { NODE } from '@portcullis/contract/schemas/declared/node.ts';
+import { RESPONDER } from '@portcullis/contract/schemas/declared/responder.ts';
 import { type Static, Type } from 'typebox';
-import { gameServer, node } from './game-servers.ts';
-import { closed, LARGEST, list, NO_CONTROL, oneOf, text, whole } from './shapes.ts';
+import { gameServer } from './game-servers.ts';
+import { closed, LARGEST, list, oneOf, text, whole } from './shapes.ts';
 
 /**
  * The schema of a fleet file, for editors and for the first check of `parseFleet`.
@@ -193,79 +196,6 @@ const organisation = closed({
   ),
 });
 
-const collector = closed({
-  name: Type.String({
-    pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$',
-    description: 'What the collector is called.',
-  }),
-  listen: text('ADDRESS:PORT for sFlow, NetFlow and IPFIX over UDP.', 100),
-  exporters: list(
-    closed({
-      ip: text('The exporter.', 50),
-      sampling_rate: Type.Optional(whole(1, 16_777_216, 'Where the exporter sends none.')),
-      prefixes: Type.Optional(
-        Type.Union(
-          [
-            list(text('A network.', 50), 'Networks.', { minItems: 1, maxItems: 64 }),
-            oneOf(['all'], 'Every destination: its collector can report an attack on any address.'),
-          ],
-          {
-            description:
-              'The destinations of which it is believed. A new exporter has to say it; one without it stays as it is.',
-          },
-        ),
-      ),
-    }),
-    'Who may send.',
-    { minItems: 1, maxItems: 1_000 },
-  ),
-  site: Type.Optional(
-    text('What an edge of this site counts is the same traffic. Default: that of the first edge.'),
-  ),
-});
-
-const responder = closed(
-  {
-    name: Type.String({
-      pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$',
-      description: 'How the file finds it again.',
-    }),
-    command: Type.Optional(
-      list(
-        Type.String({ minLength: 1, maxLength: 1000, pattern: NO_CONTROL, description: 'A word.' }),
-        "A program's absolute path and its arguments. No shell reads them; the attack is JSON on its standard input.",
-        { minItems: 1, maxItems: 64 },
-      ),
-    ),
-    webhook: Type.Optional(
-      text('An http or https URL that the attack is posted to as JSON.', 2000),
-    ),
-    secret: Type.Optional(
-      text('Sent as `Authorization: Bearer`, best as ${NAME}; of webhooks only.', 1000),
-    ),
-    prefixes: Type.Optional(
-      list(text('A CIDR.', 50), 'Only attacks on what lies in these. Default: all.', {
-        minItems: 1,
-        maxItems: 1000,
-      }),
-    ),
-    at: Type.Optional(
-      closed(
-        {
-          pps: Type.Optional(whole(1, LARGEST, 'Packets per second.')),
-          mbps: Type.Optional(whole(1, LARGEST, 'Megabits per second.')),
-        },
-        'Only attacks whose peak is above either. Default: all.',
-      ),
-    ),
-    timeout_seconds: Type.Optional(whole(1, 60, 'A call takes no longer. Default: 10.')),
-    expires_seconds: Type.Optional(
-      whole(10, 86_400, 'Taken back after so long, whatever the attack does. Default: 3600.'),
-    ),
-  },
-  'Called when an attack begins that is mitigated, and when it is over: `command` or `webhook`.',
-);
-
 export const FleetSchema = Type.Object(
   {
     asns: Type.Optional(list(asn, 'ASNs of the operator, for prefixes of any organisation.')),
@@ -287,11 +217,13 @@ export const FleetSchema = Type.Object(
       ),
     ),
     edges: Type.Optional(list(EDGE.schema, 'Hosts that enforce.')),
-    collectors: Type.Optional(list(collector, 'Listeners for flow samples.', { maxItems: 100 })),
-    responders: Type.Optional(
-      list(responder, 'What is called for attacks beside the edges.', { maxItems: 32 }),
+    collectors: Type.Optional(
+      list(COLLECTOR.schema, 'Listeners for flow samples.', { maxItems: 100 }),
     ),
-    nodes: Type.Optional(list(node, 'Game hosts.')),
+    responders: Type.Optional(
+      list(RESPONDER.schema, 'What is called for attacks beside the edges.', { maxItems: 32 }),
+    ),
+    nodes: Type.Optional(list(NODE.schema, 'Game hosts.')),
     game_servers: Type.Optional(list(gameServer, 'Game servers.')),
   },
   {

@@ -5,15 +5,7 @@ import type { ManagedFilter, Owner } from '../../db/schema.ts';
 import type { RuleContent } from '../../firewall/groups/index.ts';
 import { loadObjects, type StoredObjects } from '../../operator/index.ts';
 import { type CurrentGameServer, loadGameServers } from '../../declared/game-servers.ts';
-import { type CurrentNode, loadNodes } from './nodes.ts';
-import {
-  type CurrentCollector,
-  type CurrentDetection,
-  type CurrentResponder,
-  loadCollectors,
-  loadDetection,
-  loadResponders,
-} from './detection.ts';
+import { type CurrentDetection, loadDetection } from './detection.ts';
 import {
   type CurrentHolding,
   loadHoldings,
@@ -45,11 +37,8 @@ export interface FleetState {
   readonly blocked: readonly CurrentBlocked[];
   readonly defaults: readonly CurrentDefault[];
   readonly baseline: readonly (RuleContent & { readonly id: number; readonly prefix: string })[];
-  readonly nodes: readonly CurrentNode[];
   readonly gameServers: readonly CurrentGameServer[];
   readonly detection: CurrentDetection;
-  readonly collectors: readonly CurrentCollector[];
-  readonly responders: readonly CurrentResponder[];
   /** Live own rules and filters whose addresses a network of the file would take out of a wider holding, by network. */
   readonly inside: ReadonlyMap<string, ObjectsInside>;
 }
@@ -173,11 +162,8 @@ export async function loadFleetState(
          where deleted_generation is null order by id`,
       db,
     ),
-    nodes: await loadNodes(db),
     gameServers: await loadGameServers(db),
     detection: await loadDetection(db),
-    collectors: await loadCollectors(db),
-    responders: await loadResponders(db),
     inside: await loadInside(db, networks),
   };
 }

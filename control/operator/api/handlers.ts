@@ -2,7 +2,7 @@ import { pathNames } from '@portcullis/contract/schemas/declared/declared-kind.t
 import { createValidator } from '@portcullis/contract/validator.ts';
 import { operatorActor } from '../../access/index.ts';
 import type { Db, Tx } from '../../db/database.ts';
-import type { Answer, Call } from '../../http/operations/operation.ts';
+import type { Answer, OperatorCall } from '../../http/operations/operation.ts';
 import { Problem } from '../../problem.ts';
 import { fieldsOf } from '../fields.ts';
 import {
@@ -17,8 +17,7 @@ import {
 import type { Current, Kind } from '../kind.ts';
 
 /** A call of an operation of a kind, whatever its fields are. */
-type KindCall = Pick<Call, 'person' | 'operatorKey' | 'source' | 'requestId' | 'params'> &
-  Pick<Call, 'ifMatch' | 'ifNoneMatch'> & { readonly body: unknown; readonly query: unknown };
+type KindCall = OperatorCall<Readonly<Record<string, unknown>>>;
 
 /** The handlers of the five operations of a kind, by what they do. */
 export interface KindHandlers {
@@ -96,18 +95,17 @@ function termsOf(call: KindCall): WriteTerms {
 /** Reads the fields that the path names; a text that can be none of the kind is 404. */
 function pathReader(
   kind: Kind,
-): (params: Readonly<Record<string, string>>) => Readonly<Record<string, unknown>> {
+): (params: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>> {
   const fields = fieldsOf(kind.schema);
   const readers = pathNames(kind.path).map((name) => {
     const field = fields[name] ?? {};
-    return { name, isNumber: field.type === 'integer', validator: createValidator(field) };
+    return { name, validator: createValidator(field) };
   });
   return (params) =>
     Object.fromEntries(
-      readers.flatMap(({ name, isNumber, validator }) => {
-        const text = params[name];
-        if (text === undefined) return [];
-        const value = isNumber ? Number(text) : text;
+      readers.flatMap(({ name, validator }) => {
+        const value = params[name];
+        if (value === undefined) return [];
         if (validator.fits(value)) return [[name, value]];
         const [wrong] = validator.explain(value);
         throw new Problem('not_found', `There is no such path: ${name} ${wrong?.detail}.`);

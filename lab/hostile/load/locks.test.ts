@@ -89,6 +89,10 @@ const BODIES: Bodies = {
   changeServer: (n) => ({ limits: { memory: 64 + (n % 9), cpu: 1, disk: 64 } }),
   saveEdge: () => ({ devices: ['eth0'] }),
   changeEdge: (n) => ({ site: `site ${n}` }),
+  changeNode: (n) => ({ memory: 65_536 + n }),
+  changeCollector: (n) => ({ site: `site ${n}` }),
+  saveResponder: () => ({ webhook: 'https://192.0.2.1/' }),
+  changeResponder: (n) => ({ timeout_seconds: 1 + (n % 60) }),
   saveNode: () => ({ memory: 65_536, addresses: [IP] }),
   saveCollector: () => ({
     listen: '0.0.0.0:6343',

@@ -48,6 +48,9 @@ export function AgentButtons({ kind, name, owner, onJoin }: Props) {
 }
 
 function remove(kind: AgentKind, name: string, allowsLosses: boolean): Promise<unknown> {
-  if (kind !== 'edges') return personClient.removeAgent({ kind, name });
-  return personClient.removeEdge({ name, query: { allow_losses: allowsLosses } });
+  const removal = { name, query: { allow_losses: allowsLosses } };
+  if (kind === 'edges') return personClient.removeEdge(removal);
+  return kind === 'nodes'
+    ? personClient.removeNode(removal)
+    : personClient.removeCollector(removal);
 }

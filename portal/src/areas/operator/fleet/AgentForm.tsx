@@ -154,10 +154,13 @@ function save(draft: Draft, name: string): Promise<unknown> {
     const exporters = [
       { ip: exporter.trim(), prefixes: isAll ? ('all' as const) : listOf(prefixes) },
     ];
-    return personClient.saveCollector({ name, body: { listen: listen.trim(), exporters } });
+    return personClient.saveCollector(
+      { name, body: { listen: listen.trim(), exporters } },
+      ONLY_NEW,
+    );
   }
   const offer = { addresses: listOf(addresses), memory: memory === '' ? null : Number(memory) };
-  return personClient.saveNode({ name, body: offer });
+  return personClient.saveNode({ name, body: offer }, ONLY_NEW);
 }
 
 /** Another tab or program may have made one of this name meanwhile: it is never replaced. */
