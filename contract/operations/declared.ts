@@ -9,7 +9,7 @@ import {
 } from '../schemas/declared/declared-kind.ts';
 import { answerSchema, viewSchema, writtenSchema } from '../schemas/declared/declared-answers.ts';
 import { Done } from '../schemas/portal-account.ts';
-import { CLOSED, id } from '../schemas/values.ts';
+import { CLOSED, id, integer } from '../schemas/values.ts';
 import {
   change,
   create,
@@ -154,11 +154,17 @@ function paramsOf<Fields extends TProperties>(
   path: string,
 ) {
   const names = pathNames(path).map((name) => {
-    const { type }: { readonly type?: unknown } = schema.properties[name] ?? {};
+    const { type, minimum, maximum } = Object(schema.properties[name]) as {
+      readonly type?: unknown;
+      readonly minimum?: number;
+      readonly maximum?: number;
+    };
+    const bounds = { ...(minimum && { minimum }), ...(maximum && { maximum }) };
     if (name === 'slug') return [name, SLUG.slug];
     const description = `Its ${name}.`;
     // Every operation with a parameter of this name refers to one component.
-    return [name, type === 'integer' ? id({ description }) : Type.String({ description })];
+    if (type !== 'integer') return [name, Type.String({ description })];
+    return [name, name === 'id' ? id({ description }) : integer({ ...bounds, description })];
   });
   return Object.fromEntries(names) as Readonly<Record<string, TSchema>>;
 }

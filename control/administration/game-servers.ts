@@ -30,7 +30,7 @@ import { notSeen } from '../http/operations/not-found.ts';
 import type { Answer, OperatorCall } from '../http/operations/operation.ts';
 import { conflict, invalidField, Problem } from '../problem.ts';
 import { operate } from '../operator/index.ts';
-import { requireOrganisation } from './organisation-write.ts';
+import { requireOrganisation } from './organisations.ts';
 import { placeServer, requireFreePorts } from './places.ts';
 import { findService } from './store.ts';
 import { storedEgg } from './stored-egg.ts';

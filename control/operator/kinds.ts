@@ -1,11 +1,24 @@
 import type { Current, Kind } from './kind.ts';
+import { asn } from './kinds/asn.ts';
 import { collector } from './kinds/collector.ts';
 import { edge } from './kinds/edge.ts';
+import { holding } from './kinds/holding.ts';
 import { node } from './kinds/node.ts';
+import { organisation } from './kinds/organisation.ts';
 import { responder } from './kinds/responder.ts';
+import { service } from './kinds/service.ts';
 
 /** Every kind of object that an operator declares. A kind stands behind those that it refers to. */
-export const KINDS = [node, edge, collector, responder] as const;
+export const KINDS = [
+  organisation,
+  asn,
+  service,
+  holding,
+  node,
+  edge,
+  collector,
+  responder,
+] as const;
 
 type AnyKind = (typeof KINDS)[number];
 export type KindName = AnyKind['name'];
@@ -13,9 +26,12 @@ type KindOf<Name extends KindName> = Extract<AnyKind, { readonly name: Name }>;
 export type ObjectOf<Name extends KindName> =
   KindOf<Name> extends Kind<infer T, infer _> ? T : never;
 
+type FactsOf<Name extends KindName> =
+  KindOf<Name> extends Kind<infer _, infer F> ? F : never;
+
 /** The stored objects of every kind, in the order of their keys. */
 export type StoredObjects = {
-  readonly [Name in KindName]: readonly Current<ObjectOf<Name>>[];
+  readonly [Name in KindName]: readonly Current<ObjectOf<Name>, FactsOf<Name>>[];
 };
 
 export function kindNamed(name: string): Kind | undefined {

@@ -1,4 +1,4 @@
-import { describeField, fieldsOf } from './fields.ts';
+import { describeField, type Field, fieldsOf } from './fields.ts';
 import { type Current, type Kind, subjectOf } from './kind.ts';
 
 /** A change of one object, in words. */
@@ -33,11 +33,20 @@ function describeChanges<T extends object>(kind: Kind<T>, before: T, after: T): 
 }
 
 function describeAll<T extends object>(kind: Kind<T>, object: T): Readonly<Record<string, string>> {
-  const fields = fieldsOf(kind.schema);
-  const shown = Object.entries(kind.shown?.(object) ?? object);
-  return Object.fromEntries(
-    shown.map(([name, value]) => [name, describeField(fields[name] ?? {}, value)]),
-  );
+  return Object.fromEntries(describeFields(fieldsOf(kind.schema), kind.shown?.(object) ?? object));
+}
+
+/** The fields in words; those of an object by their own names. */
+function describeFields(
+  fields: Readonly<Record<string, Field>>,
+  object: object,
+): (readonly [string, string])[] {
+  return Object.entries(object).flatMap(([name, value]) => {
+    const field = fields[name] ?? {};
+    return field.properties !== undefined && typeof value === 'object' && value !== null
+      ? describeFields(field.properties, value)
+      : [[name, describeField(field, value)] as const];
+  });
 }
 
 /** An object that a file declares, where it does. */
@@ -64,51 +73,121 @@ export interface PlanSink<At> {
   note(message: string): void;
 }
 
-/** Plans the changes that make the objects of a kind what a file declares. Objects made by hand are not touched. */
+/** The stored objects of a kind, and what saving declared ones would end of others (`endsElsewhere`). */
+export interface StoredKind<T extends object> {
+  readonly rows: readonly Current<T>[];
+  readonly elsewhere: ReadonlyMap<string, readonly string[]>;
+}
+
+/** A kind whose declared objects are planned. */
+export interface PlannedKind<T extends object> {
+  /** The objects that there will be, without those that are removed. */
+  readonly remaining: readonly T[];
+  /** Stored objects that the file does not name. */
+  readonly left: readonly Current<T>[];
+}
+
+/** Plans the changes that make objects of a kind what a file declares. Objects made by hand are not touched. */
 export function planKind<T extends object, At>(
   kind: Kind<T>,
   wanted: readonly Declared<T, At>[],
-  rows: readonly Current<T>[],
+  { rows, elsewhere }: StoredKind<T>,
   sink: PlanSink<At>,
-): void {
-  const left = new Map(rows.map((row) => [kind.key(row.object), row]));
-  for (const { object: declared, at } of wanted) {
-    const before = left.get(kind.key(declared)) ?? null;
-    left.delete(kind.key(declared));
-    if (before?.owner === 'portal') {
-      sink.refusePortal(at, `The ${subjectOf(kind, declared)}`);
-      continue;
-    }
-    const object = inherit(kind, declared, before, (message) => sink.refuse(at, message));
-    if (object === null) continue;
-    for (const note of kind.notes?.(declared, before) ?? []) sink.note(note);
-    const difference = differenceOf(kind, before, object);
-    if (difference === null) continue;
-    const lost = before && kind.losses?.({ before, after: object, isLast: false });
-    for (const loss of lost ?? []) sink.lose(at, loss);
-    sink.add({ ...difference, kind: kind.name, object, before }, at);
+): PlannedKind<T> {
+  const objects = wanted.map(({ object }) => object);
+  const matched = kind.match?.(objects, rows) ?? matchKeys(kind, objects, rows);
+  const unnamed = new Set(rows);
+  const remaining: T[] = [];
+  for (const [index, one] of wanted.entries()) {
+    const before = matched.get(index) ?? null;
+    if (before !== null) unnamed.delete(before);
+    remaining.push(planObject(kind, one, { before, elsewhere }, sink));
   }
-  const isLast = wanted.length === 0;
-  for (const before of left.values()) {
-    if (before.owner === 'fleet') planRemoval(kind, before, isLast, sink);
-  }
+  const left = [...unnamed];
+  kind.checkStored?.(objects, left, (index, message) => {
+    const { at } = wanted[index] ?? {};
+    if (at !== undefined) sink.refuse(at, message);
+  });
+  const stays = left.filter((row) => row.owner === 'portal' || kind.stays?.(row) === true);
+  return { remaining: [...remaining, ...stays.map(({ object }) => object)], left };
 }
 
-function planRemoval<T extends object, At>(
+function matchKeys<T extends object>(
   kind: Kind<T>,
-  before: Current<T>,
-  isLast: boolean,
+  objects: readonly T[],
+  rows: readonly Current<T>[],
+): ReadonlyMap<number, Current<T>> {
+  const byKey = new Map(rows.map((row) => [kind.key(row.object), row]));
+  const matched = new Map<number, Current<T>>();
+  for (const [index, object] of objects.entries()) {
+    const row = byKey.get(kind.key(object));
+    if (row !== undefined) matched.set(index, row);
+  }
+  return matched;
+}
+
+/** Plans the change of one object; returns what it will be. */
+function planObject<T extends object, At>(
+  kind: Kind<T>,
+  { object: declared, at }: Declared<T, At>,
+  {
+    before,
+    elsewhere,
+  }: { readonly before: Current<T> | null } & Pick<StoredKind<T>, 'elsewhere'>,
+  sink: PlanSink<At>,
+): T {
+  if (before?.owner === 'portal') {
+    sink.refusePortal(at, `The ${subjectOf(kind, before.object)}`);
+    return declared;
+  }
+  const object = inherit(kind, declared, before, (message) => sink.refuse(at, message));
+  if (object === null) return declared;
+  const obstacle = (before && kind.obstacle?.(before, object)) ?? null;
+  if (obstacle !== null) {
+    sink.refuse(at, obstacle);
+    return declared;
+  }
+  for (const note of kind.notes?.(declared, before) ?? []) sink.note(note);
+  const difference = differenceOf(kind, before, object);
+  if (difference === null) return object;
+  const lost = before && kind.losses?.({ before, after: object, isLast: false, byHand: false });
+  for (const loss of lost ?? []) sink.lose(at, loss);
+  for (const loss of elsewhere.get(kind.key(declared)) ?? []) sink.lose(at, loss);
+  sink.add({ ...difference, kind: kind.name, object, before }, at);
+  return object;
+}
+
+/** What is known of the objects of a file when others are removed. */
+export interface Remaining<T extends object> {
+  /** The file names no object of the kind. */
+  readonly isLast: boolean;
+  /** Objects that stay refer to it. */
+  isNamed(current: Current<T>): boolean;
+}
+
+/** Plans the removal of objects that the file no longer names. Objects made by hand stay. */
+export function planRemovals<T extends object, At>(
+  kind: Kind<T>,
+  left: readonly Current<T>[],
+  { isLast, isNamed }: Remaining<T>,
   sink: PlanSink<At>,
 ): void {
-  const subject = subjectOf(kind, before.object);
-  const held = kind.holds?.(before) ?? null;
-  if (held !== null) {
-    const message = `The ${subject} is not in the file, but has ${held} made by hand: name them in the file and hand them to it with --adopt, or remove them first.`;
-    sink.refuse(null, message);
-    return;
+  for (const before of left) {
+    if (before.owner !== 'fleet') continue;
+    const subject = subjectOf(kind, before.object);
+    const held = kind.holds?.(before) ?? null;
+    if (held !== null) {
+      const message = `The ${subject} is not in the file, but has ${held} made by hand: name them in the file and hand them to it with --adopt, or remove them first.`;
+      sink.refuse(null, message);
+      continue;
+    }
+    const named = isNamed(before);
+    if (kind.isEnded?.(before, named) === true) continue;
+    const losing = { before, after: null, isLast, byHand: false };
+    for (const loss of kind.losses?.(losing) ?? []) sink.lose(null, loss);
+    const words = kind.ending?.(before, named) ?? '';
+    sink.add({ kind: kind.name, sign: '-', subject, words, object: null, before }, null);
   }
-  for (const loss of kind.losses?.({ before, after: null, isLast }) ?? []) sink.lose(null, loss);
-  sink.add({ kind: kind.name, sign: '-', subject, words: '', object: null, before }, null);
 }
 
 /** Returns null when something was refused. */

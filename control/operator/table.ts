@@ -52,7 +52,7 @@ interface TableOptions<T extends object, Facts extends object> {
 
 /** The statements of a kind that has a table with a column for each field. */
 export interface KindTable<T extends object, Facts extends object> {
-  load(db: Db | Tx, keys?: readonly string[]): Promise<Current<T, Facts>[]>;
+  load(db: Db | Tx, keys?: readonly string[], organisation?: string): Promise<Current<T, Facts>[]>;
   /** Creates objects of the side that writes, or changes them, in one statement. */
   upsert(batch: Batch, objects: readonly T[]): Promise<void>;
   adopt(tx: Tx, keys: readonly string[]): Promise<void>;
@@ -105,11 +105,16 @@ export function kindTable<T extends object, Facts extends object = object>(
       .map(([column]) => sql`${sql.ref(column)} = excluded.${sql.ref(column)}`),
   );
   return {
-    async load(db, keys) {
+    async load(db, keys, organisation) {
       const wanted = keys ?? null;
+      const within =
+        organisation === undefined
+          ? sql`true`
+          : sql`organisation_id = (select id from organisations where slug = ${organisation})`;
       const { rows } = await sql<Row>`
         select ${id} as id, owner, ${sql.join([...selected, ...known])} from ${sql.table(table)}
-         where ${wanted}::text[] is null or ${sql.ref(keyName)}::text = any(${wanted}::text[])
+         where (${wanted}::text[] is null or ${sql.ref(keyName)}::text = any(${wanted}::text[]))
+           and ${within}
          order by ${sql.ref(keyName)}`.execute(db);
       return rows.map((row) => ({
         id: row.id,

@@ -9,7 +9,9 @@ const moment = (description: string) => orNone(formed('moment', description, 40)
 const HoldingSchema = Type.Object(
   {
     organisation: slug('The organisation that holds it.'),
-    id: whole(0, Number.MAX_SAFE_INTEGER, 'Given when it is made.', { default: 0 }),
+    id: Type.Optional(
+      whole(0, Number.MAX_SAFE_INTEGER, 'Given when it is made.', { default: 0 }),
+    ),
     prefix: formed('cidr', 'A network or an address.'),
     asn: orNone(whole(1, MAX_ASN, "An ASN of the organisation or of the operator.")),
     service: orNone(whole(1, LARGEST, 'A service of the organisation, instead of an ASN.')),
@@ -31,14 +33,15 @@ const HoldingSchema = Type.Object(
 
 export type HoldingObject = Filled<Static<typeof HoldingSchema>>;
 
-export const HOLDING = declaredKind({
+const declared = declaredKind({
   name: 'holding',
   title: 'Holding',
   plural: 'Holdings',
   path: '/organisations/{organisation}/holdings/{id}',
-  isNumbered: true,
   schema: HoldingSchema,
   about:
     'It ends now and stays for the history: its rules are not enforced from then on, and a new holder starts empty. One that nothing refers to, or that has not begun, goes without a trace.',
   example: { prefix: '203.0.113.0/24', asn: 64_500 },
 });
+
+export const HOLDING = { ...declared, isNumbered: true } as const;

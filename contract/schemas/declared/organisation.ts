@@ -1,14 +1,19 @@
-import { type Static, Type } from 'typebox';
+import { type Static, type TUnsafe, Type } from 'typebox';
 import { Asn, CLOSED, natural, sentText, sentTextOrNull, textOrNull } from '../values.ts';
 import { declaredKind, type Filled } from './declared-kind.ts';
 import { DETECTION } from './detection.ts';
-import { LARGEST, list, oneOf, slug, text, whole } from './shapes.ts';
+import { LARGEST, list, oneOf, slug, text } from './shapes.ts';
 
 /** Areas of the interface that an operator activates for an organisation. */
 export const FLAGS = ['firewall_api', 'attack_history_api'] as const;
 
+/** A whole number with its bounds and its default. */
+type LimitField = ReturnType<typeof Type.Optional<TUnsafe<number>>> & Readonly<Record<'minimum' | 'maximum' | 'default', number>> & { readonly description: string };
+
 const limit = (minimum: number, maximum: number, description: string, value: number) =>
-  Type.Optional(whole(minimum, maximum, description, { default: value }));
+  Type.Optional(
+    Type.Unsafe<number>({ type: 'integer', minimum, maximum, description, default: value }),
+  ) as LimitField;
 
 /** What an organisation may have and do. Each is a column of its name, and a field of the portal's form. */
 export const LIMITS = {
@@ -19,6 +24,11 @@ export const LIMITS = {
   configured_addresses: limit(0, LARGEST, 'Configured addresses', 10_000),
   requests_per_minute: limit(1, LARGEST, 'Requests per minute and key', 600),
 };
+
+/** The limits of an organisation that has none of its own. */
+export const DEFAULT_LIMITS = Object.fromEntries(
+  Object.entries(LIMITS).map(([name, { default: value }]) => [name, value]),
+) as Readonly<Record<keyof typeof LIMITS, number>>;
 
 const OrganisationSchema = Type.Object(
   {

@@ -8,7 +8,11 @@ const managed = Type.Object(
   {
     type: text('A filter.', 50),
     ports: orNone(
-      formed('ports', 'A port expression. Null: the ports of its game servers.', 2_000),
+      formed(
+        'named-ports',
+        'Ports, and ports of game servers as UUID:NAME. Null: those of its game servers.',
+        2_000,
+      ),
     ),
   },
   { ...CLOSED, title: 'ManagedFilter', 'x-words': ['type', 'ports'] },

@@ -3,7 +3,7 @@ import { checkVariables, isReserved } from '@portcullis/core/game-servers/eggs/v
 import type { ServerPort } from '@portcullis/core/game-servers/power.ts';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import type { FoundEgg, GameServerContent } from '../../declared/game-servers.ts';
-import type { DesiredGameServer, DesiredOrganisation } from '../desired.ts';
+import type { DesiredGameServer } from '../desired.ts';
 import type { EggFile } from '../read/egg-files.ts';
 import { PRIMARY } from './named-ports.ts';
 import type { Scope } from './scope.ts';
@@ -24,7 +24,6 @@ export type ServerText = Omit<GameServerText, 'organisation'>;
 
 export function parseGameServers(
   text: FleetText,
-  organisations: readonly DesiredOrganisation[],
   eggs: LoadedEggs,
   file: Scope,
 ): DesiredGameServer[] {
@@ -39,7 +38,7 @@ export function parseGameServers(
     if (!nodes.has(server.node)) {
       itemScope.in('node').refuse(`There is no node ${server.node} in this file.`);
     }
-    checkService(server, organisations, itemScope);
+    checkService(server, text.organisations, itemScope);
     const { organisation } = server;
     const found = parseGameServer(server, eggs, itemScope);
     return found === null ? [] : [{ at: itemScope.at, organisation, ...found }];
@@ -153,13 +152,13 @@ function contentOf(
 
 function checkService(
   { organisation, service }: GameServerText,
-  organisations: readonly DesiredOrganisation[],
+  organisations: FleetText['organisations'],
   itemScope: Scope,
 ): void {
-  const found = organisations.find(({ slug }) => slug === organisation);
+  const found = organisations?.[organisation];
   if (found === undefined) {
     itemScope.in('organisation').refuse(`There is no organisation ${organisation} in this file.`);
-  } else if (!found.services.some(({ id }) => id === service)) {
+  } else if (!found.services?.some(({ id }) => id === service)) {
     itemScope.in('service').refuse(`${organisation} has no service ${service}.`);
   }
 }

@@ -1,11 +1,12 @@
-import { DEFAULT_LIMITS, parseOrganisation } from './organisation.ts';
+import { DEFAULT_LIMITS } from '@portcullis/contract/schemas/declared/organisation.ts';
+import { parseOrganisation, withManagedFilters } from './organisation.ts';
 import { readObjects } from '../../operator/index.ts';
-import type { DesiredBaselineRule, FleetFile } from '../desired.ts';
+import type { DesiredBaselineRule, DesiredOrganisation, FleetFile } from '../desired.ts';
 import { type Mistake, MistakeList } from '../mistakes.ts';
 import { parseRules } from './firewall.ts';
 import { NamedPorts } from './named-ports.ts';
 import { Scope } from './scope.ts';
-import { refuseOverlaps, refuseSharedNumbers } from './shared.ts';
+import { refuseSharedSecrets } from './shared.ts';
 import { type LoadedEggs, NO_EGGS, parseGameServers } from './game-servers.ts';
 import type { FleetText } from '../schema/schema.ts';
 import { checkSchema } from '../schema/check.ts';
@@ -48,28 +49,27 @@ export function parseFleet(
 }
 
 function parseChecked(text: FleetText, path: string, scope: Scope, eggs: LoadedEggs): FleetFile {
-  const asns = text.asns ?? [];
-  scope.in('asns').unique(asns, String, '', 'The ASN');
-  const operatorAsns = asns.map((asn, index) => ({ asn, at: scope.in('asns', index).at }));
-  const organisations = Object.entries(text.organisations ?? {}).map(([slug, organisation]) =>
-    parseOrganisation(slug, organisation, {
-      scope: scope.in('organisations', slug),
-      named: new NamedPorts(text.game_servers ?? [], slug),
-      operatorAsns: asns,
-    }),
-  );
-  refuseSharedNumbers({ organisations, operatorAsns }, scope);
-  refuseOverlaps(organisations, scope);
+  const organisations: DesiredOrganisation[] = [];
+  const completed: Record<string, object> = {};
+  for (const [slug, organisation] of Object.entries(text.organisations ?? {})) {
+    const of = scope.in('organisations', slug);
+    const named = new NamedPorts(text.game_servers ?? [], slug);
+    organisations.push(parseOrganisation(slug, organisation, { scope: of, named }));
+    completed[slug] = withManagedFilters(organisation, named, of);
+  }
+  refuseSharedSecrets(organisations, scope);
   return {
     path,
-    objects: readObjects(text, {
-      at: (pointer) => scope.inside(pointer).at,
-      refuse: (pointer, message) => scope.inside(pointer).refuse(message),
-    }),
-    asns: operatorAsns,
+    objects: readObjects(
+      { ...text, organisations: completed },
+      {
+        at: (pointer) => scope.inside(pointer).at,
+        refuse: (pointer, message) => scope.inside(pointer).refuse(message),
+      },
+    ),
     organisations,
     baseline: parseBaseline(text.baseline ?? [], scope.in('baseline')),
-    gameServers: parseGameServers(text, organisations, eggs, scope),
+    gameServers: parseGameServers(text, eggs, scope),
   };
 }
 
@@ -83,7 +83,7 @@ function parseBaseline(
     const itemScope = scope.in(index);
     for (const prefix of itemScope.in('prefixes').cidrs(entry.prefixes)) {
       const family = prefix.includes(':') ? 6 : 4;
-      const { maxPortsPerRequest: maxPorts } = DEFAULT_LIMITS;
+      const { max_ports_per_request: maxPorts } = DEFAULT_LIMITS;
       const terms = { family, maxPorts, named: null } as const;
       for (const { rule, at } of parseRules(entry.rules, terms, itemScope.in('rules'))) {
         const key = `${prefix} ${JSON.stringify(rule)}`;

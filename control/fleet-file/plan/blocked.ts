@@ -2,7 +2,8 @@ import { countOf } from '@portcullis/core/count.ts';
 import type { CurrentBlocked } from '../state/state.ts';
 import type { PlanDraft } from './draft.ts';
 import { findHolding } from './firewall.ts';
-import { type HoldingIndex, showCidr } from './holdings.ts';
+import { showCidr } from '../../operator/index.ts';
+import type { HoldingIndex } from './holdings.ts';
 
 /** The most sources that one line of a plan names. */
 const NAMED = 10;
@@ -11,7 +12,7 @@ const NAMED = 10;
 export function planBlocked(draft: PlanDraft, holdings: HoldingIndex): void {
   const left = new Map(draft.state.blocked.map((row) => [rowKey(row), row]));
   for (const { slug: organisation, blocked } of draft.organisations) {
-    const organisationId = draft.state.organisations.find(({ slug }) => slug === organisation)?.id;
+    const organisationId = draft.idOf(organisation);
     for (const { at, target, sources, note } of blocked) {
       const subject = subjectOf(organisation, target);
       const holding =

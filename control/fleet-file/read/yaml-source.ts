@@ -58,12 +58,21 @@ export function readYaml(text: string, env: Environment): Located | null {
     let found: Located | null | undefined;
     const locate = (): Located | null => (found ??= locateYaml(text, env, new MistakeList('')));
     const later = (name: 'positions' | 'keyPositions'): Positions => ({
-      get: (pointer) => new LaterPosition(() => locate()?.[name].get(pointer) ?? START),
+      get: (pointer) => new LaterPosition(() => nearest(locate()?.[name], pointer)),
     });
     return { value, positions: later('positions'), keyPositions: later('keyPositions') };
   } catch {
     return null;
   }
+}
+
+/** The position of a pointer. What the file does not write itself, such as a default, is at what contains it. */
+function nearest(positions: Positions | undefined, pointer: string): Position {
+  for (let place = pointer; place !== ''; place = place.slice(0, place.lastIndexOf('/'))) {
+    const found = positions?.get(place);
+    if (found !== undefined) return found;
+  }
+  return START;
 }
 
 class LaterPosition implements Position {

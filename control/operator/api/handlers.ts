@@ -2,6 +2,7 @@ import { pathNames } from '@portcullis/contract/schemas/declared/declared-kind.t
 import { createValidator } from '@portcullis/contract/validator.ts';
 import { operatorActor } from '../../access/index.ts';
 import type { Db, Tx } from '../../db/database.ts';
+import type { Batch } from '../../fleet/batch.ts';
 import type { Answer, OperatorCall } from '../../http/operations/operation.ts';
 import { Problem } from '../../problem.ts';
 import { fieldsOf } from '../fields.ts';
@@ -19,10 +20,12 @@ import type { Current, Kind } from '../kind.ts';
 /** A call of an operation of a kind, whatever its fields are. */
 type KindCall = OperatorCall<Readonly<Record<string, unknown>>>;
 
-/** The handlers of the five operations of a kind, by what they do. */
+/** The handlers of the operations of a kind, by what they do. */
 export interface KindHandlers {
   list(call: KindCall, db: Db): Promise<Answer>;
   read(call: KindCall, db: Db): Promise<Answer>;
+  /** Of a kind whose number is given. */
+  create(call: KindCall, tx: Tx): Promise<Answer>;
   save(call: KindCall, tx: Tx): Promise<Answer>;
   change(call: KindCall, tx: Tx): Promise<Answer>;
   remove(call: KindCall, tx: Tx): Promise<Answer>;
@@ -30,48 +33,110 @@ export interface KindHandlers {
 
 export function createKindHandlers<T extends object>(kind: Kind<T>): KindHandlers {
   const namesOf = pathReader(kind);
+  const keyOf = ({ params }: KindCall): string => kind.key(namesOf(params) as T);
+  const isAt = ({ params }: KindCall) => {
+    const names = Object.entries(namesOf(params));
+    return (object: object) => names.every(([name, value]) => Reflect.get(object, name) === value);
+  };
   return {
-    async list(call, db) {
-      const within = Object.entries(namesOf(call.params));
-      const found = (await kind.load(db)).filter(({ object }) =>
-        within.every(([name, value]) => Reflect.get(object, name) === value),
-      );
-      return { status: 200, body: { data: found.map((one) => viewOf(kind, one)) } };
-    },
+    list: (call, db) => listObjects(kind, { ...call, params: namesOf(call.params) }, db),
     async read(call, db) {
-      const key = kind.key(namesOf(call.params) as T);
-      const [found] = await kind.load(db, [key]);
-      if (found === undefined) throw noSuch(kind, key);
+      const [found] = await kind.load(db, [keyOf(call)]);
+      if (found === undefined || !isAt(call)(found.object)) throw noSuch(kind, keyOf(call));
       return { status: 200, body: { data: viewOf(kind, found) }, state: stateOf(kind, found) };
     },
-    save: (call, tx) =>
-      operate(tx, async (batch) => {
+    create: (call, tx) =>
+      operate(tx, (batch) => {
         const names = namesOf(call.params);
-        const made = { ...Object(call.body), ...names };
-        return answer(
-          kind,
-          await saveByHand(batch, kind, kind.key(names as T), () => made, termsOf(call)),
-        );
+        const make = (_before: unknown, body: object): object => ({ ...body, ...names });
+        return writeObject(batch, kind, { key: null, body: Object(call.body), make }, termsOf(call));
+      }),
+    save: (call, tx) =>
+      operate(tx, (batch) => {
+        const [key, names] = [keyOf(call), namesOf(call.params)];
+        const make = (before: Current<T> | null, body: object): object => {
+          if (kind.isNumbered && before !== null && !isAt(call)(before.object)) {
+            throw noSuch(kind, key);
+          }
+          return { ...body, ...names };
+        };
+        return writeObject(batch, kind, { key, body: Object(call.body), make }, termsOf(call));
       }),
     change: (call, tx) =>
-      operate(tx, async (batch) => {
-        const key = kind.key(namesOf(call.params) as T);
-        const make = (before: Current<T> | null): object => {
-          if (before === null) throw noSuch(kind, key);
-          return Object(mergePatch(before.object, call.body));
+      operate(tx, (batch) => {
+        const key = keyOf(call);
+        const make = (before: Current<T> | null, body: object): object => {
+          if (before === null || !isAt(call)(before.object)) throw noSuch(kind, key);
+          return Object(mergePatch(before.object, body));
         };
-        return answer(kind, await saveByHand(batch, kind, key, make, termsOf(call)));
+        return writeObject(batch, kind, { key, body: Object(call.body), make }, termsOf(call));
       }),
     remove: (call, tx) =>
       operate(tx, async (batch) => {
-        await removeByHand(batch, kind, kind.key(namesOf(call.params) as T), termsOf(call));
+        await removeByHand(batch, kind, keyOf(call), { ...termsOf(call), isAt: isAt(call) });
         return { status: 200, body: { data: { done: true } } };
       }),
   };
 }
 
-function viewOf<T extends object>(kind: Kind<T>, { object, owner }: Current<T>): object {
-  return { ...(kind.view?.(object) ?? object), owner };
+/** The objects that are at the path, and whose answers have the members that the query names. */
+async function listObjects<T extends object>(
+  kind: Kind<T>,
+  { params, query }: KindCall,
+  db: Db,
+): Promise<Answer> {
+  const within = Object.entries({ ...params, ...Object(query) });
+  const { organisation } = params;
+  const found = await kind.load(
+    db,
+    undefined,
+    typeof organisation === 'string' ? organisation : undefined,
+  );
+  const views = found
+    .filter((one) => kind.isPast?.(one) !== true)
+    .map((one) => viewOf(kind, one));
+  const data = views.filter((view) =>
+    within.every(([name, value]) => Reflect.get(view, name) === value),
+  );
+  return { status: 200, body: { data } };
+}
+
+interface ObjectWrite<T extends object> {
+  /** Null: the number is given now. */
+  readonly key: string | null;
+  readonly body: object;
+  /** The object from what there is and from the body, without what that has beside it. */
+  make(before: Current<T> | null, body: object): object;
+}
+
+/** Saves the object of a request and what the request has beside it, and answers it. */
+async function writeObject<T extends object>(
+  batch: Batch,
+  kind: Kind<T>,
+  { key, body, make }: ObjectWrite<T>,
+  terms: WriteTerms,
+): Promise<Answer> {
+  const [beside, declared] = partition(body, kind.input ?? {});
+  const written = await saveByHand(batch, kind, key, (before) => make(before, declared), terms);
+  if (kind.beside === undefined || Object.keys(beside).length === 0) return answer(kind, written);
+  const at = kind.key(written.current.object);
+  await kind.beside.save(batch.tx, at, beside);
+  const [current = written.current] = await kind.load(batch.tx, [at]);
+  return answer(kind, { ...written, current });
+}
+
+/** What a request has beside the object, and the object. */
+function partition(body: object, names: object): readonly [beside: object, declared: object] {
+  const members = Object.entries(body);
+  const isBeside = ([name]: readonly [string, unknown]): boolean => Object.hasOwn(names, name);
+  return [
+    Object.fromEntries(members.filter(isBeside)),
+    Object.fromEntries(members.filter((member) => !isBeside(member))),
+  ];
+}
+
+function viewOf<T extends object>(kind: Kind<T>, { object, owner, facts }: Current<T>): object {
+  return { ...(kind.view?.(object) ?? object), ...kind.beside?.show(facts), owner };
 }
 
 function answer<T extends object>(

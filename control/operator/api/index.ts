@@ -6,16 +6,18 @@ import { createKindHandlers } from './handlers.ts';
 type AnyKind = (typeof KINDS)[number];
 type OperationOf<K extends AnyKind> =
   | `list${K['plural']}`
+  | (K extends { readonly isNumbered: true } ? `create${K['title']}` : never)
   | `${'read' | 'save' | 'change' | 'remove'}${K['title']}`;
 type KindOperation = OperationOf<AnyKind>;
 
 /** The handlers of the operations of every kind. */
 export function createOperatorHandlers(): Pick<Handlers, KindOperation> {
   const bound = (KINDS as readonly Kind[]).flatMap((kind) => {
-    const { list, read, save, change, remove } = createKindHandlers(kind);
+    const { list, read, create, save, change, remove } = createKindHandlers(kind);
     return Object.entries({
       [`list${kind.plural}`]: list,
       [`read${kind.title}`]: read,
+      ...(kind.isNumbered && { [`create${kind.title}`]: create }),
       [`save${kind.title}`]: save,
       [`change${kind.title}`]: change,
       [`remove${kind.title}`]: remove,

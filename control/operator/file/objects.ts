@@ -1,4 +1,4 @@
-import { type Kind, type Refuse, subjectOf } from '../kind.ts';
+import { type FileEntry, type Kind, type Refuse, subjectOf } from '../kind.ts';
 import { KINDS, type KindName, type ObjectOf } from '../kinds.ts';
 import type { Declared } from '../plan.ts';
 import { readObject } from '../read.ts';
@@ -18,29 +18,37 @@ export interface FilePlaces<At> {
 export function readObjects<At>(file: object, places: FilePlaces<At>): DeclaredObjects<At> {
   const found: Record<string, readonly Entry<At>[]> = {};
   for (const kind of KINDS as readonly Kind[]) found[kind.name] = readKind(kind, file, places);
-  for (const kind of KINDS as readonly Kind[]) refuseUnknown(kind, found, places);
+  for (const kind of KINDS as readonly Kind[]) refuseUnknown(kind, found);
   return found as unknown as DeclaredObjects<At>;
 }
 
 interface Entry<At> extends Declared<object, At> {
-  readonly pointer: string;
+  readonly refuse: Refuse;
 }
 
 function readKind<At>(kind: Kind, file: object, { at, refuse }: FilePlaces<At>): Entry<At>[] {
-  const keys = new Set<string>();
-  const entries = entriesAt(file, kind.place).map(({ pointer, value }) => {
-    const within: Refuse = (inside, message) => refuse(pointer + inside, message);
+  const seen = new Map<string, object>();
+  const { place } = kind;
+  const found = typeof place === 'string' ? entriesAt(file, place) : place(file, refuse);
+  const entries = found.map(({ pointer, value, fields = {} }) => {
+    const within: Refuse = (inside, message) => refuse(pointer + (fields[inside] ?? inside), message);
     const object = readObject(kind, value, within);
-    const key = kind.key(object);
-    if (keys.has(key)) within(keyPointer(kind), `The ${subjectOf(kind, object)} is here twice.`);
-    keys.add(key);
-    return { object, at: at(pointer), pointer };
+    const other = seen.get(kind.key(object));
+    const why = other === undefined ? null : clashOf(kind, object, other);
+    if (why !== null) within(keyPointer(kind), why);
+    seen.set(kind.key(object), other ?? object);
+    return { object, at: at(pointer), refuse: within };
   });
   kind.checkAll?.(
     entries.map(({ object }) => object),
-    (index, inside, message) => refuse(`${entries[index]?.pointer}${inside}`, message),
+    (index, inside, message) => entries[index]?.refuse(inside, message),
   );
   return entries;
+}
+
+function clashOf(kind: Kind, object: object, other: object): string | null {
+  if (kind.clash !== undefined) return kind.clash(object, other);
+  return `The ${subjectOf(kind, object)} is here twice.`;
 }
 
 /** The field that tells objects apart in their list: the last one of the path. */
@@ -48,31 +56,27 @@ function keyPointer({ path }: Kind): string {
   return `/${/\{(\w+)\}$/.exec(path)?.[1] ?? ''}`;
 }
 
-/** Refuses names of objects that the file does not have. */
+/** Refuses names of objects that the file does not have, or that the object may not name. */
 function refuseUnknown<At>(
   kind: Kind,
   found: Readonly<Record<string, readonly Entry<At>[]>>,
-  { refuse }: FilePlaces<At>,
 ): void {
-  for (const { kind: name, pointer: inside, ...reference } of kind.refersTo) {
+  for (const { kind: name, pointer, ...reference } of kind.refersTo) {
     const other = (KINDS as readonly Kind[]).find((one) => one.name === name);
     if (other === undefined) continue;
-    const known = new Set(found[name]?.map(({ object }) => other.key(object)));
-    for (const { object, pointer } of found[kind.name] ?? []) {
+    const known = new Map(found[name]?.map(({ object }) => [other.key(object), object]));
+    for (const { object, refuse } of found[kind.name] ?? []) {
       const key = reference.key(object);
-      if (key === null || known.has(key)) continue;
-      refuse(pointer + inside, `There is no ${name.replaceAll('-', ' ')} ${key} in this file.`);
+      const named = known.get(key ?? '');
+      if (key === null || (named && reference.accepts?.(object, named) !== false)) continue;
+      const none = `There is no ${name.replaceAll('-', ' ')} ${key} in this file.`;
+      refuse(pointer, reference.missing?.(object) ?? none);
     }
   }
 }
 
-interface PlainEntry {
-  readonly pointer: string;
-  readonly value: object;
-}
-
 /** The entries at a place such as `/organisations/{organisation}/keys/*`, with the names on the way as fields. */
-function entriesAt(file: object, place: string): PlainEntry[] {
+function entriesAt(file: object, place: string): FileEntry[] {
   let entries: { pointer: string; value: unknown; names: Record<string, string> }[] = [
     { pointer: '', value: file, names: {} },
   ];
