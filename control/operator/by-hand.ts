@@ -92,7 +92,7 @@ export async function saveByHand<T extends object>(
   const action = `${kind.name}.${before === null ? 'create' : 'change'}`;
   const organisationId = await organisationOf(tx, kind, object);
   const detail = { words: difference?.words ?? '' };
-  const target = `${kind.name}:${kind.key(current.object)}`;
+  const target = targetOf(kind, current.object);
   const generation = await finish(batch, terms.actor, { organisationId, action, target, detail });
   return { current, isNew: before === null, generation };
 }
@@ -124,8 +124,12 @@ export async function removeByHand<T extends object>(
   }
   await kind.remove(batch, [before]);
   const organisationId = await organisationOf(batch.tx, kind, before.object);
-  const [action, target] = [`${kind.name}.remove`, `${kind.name}:${key}`];
+  const [action, target] = [`${kind.name}.remove`, targetOf(kind, before.object)];
   await finish(batch, terms.actor, { organisationId, action, target });
+}
+
+function targetOf<T extends object>(kind: Kind<T>, object: T): string {
+  return kind.target?.(object) ?? `${kind.name}:${kind.key(object)}`;
 }
 
 export function noSuch(kind: Pick<Kind, 'name'>, key: string): Problem {

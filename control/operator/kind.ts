@@ -94,6 +94,8 @@ export interface Kind<T extends object = object, Facts extends object = object> 
   adopt(tx: Tx, keys: readonly string[]): Promise<void>;
   /** `edge fra1`, in plans and messages. Default: the name of the kind and the key. */
   subject?(object: T): string;
+  /** Names the object in the audit trail. Default: the name of the kind and the key. */
+  target?(object: T): string;
   /** A new object in a few words. */
   summary(object: T): string;
   /** The fields of a difference, where they are shown otherwise than by the schema; a secret never. */

@@ -19,7 +19,11 @@ export function readObjects<At>(file: object, places: FilePlaces<At>): DeclaredO
   const found: Record<string, readonly Entry<At>[]> = {};
   for (const kind of KINDS as readonly Kind[]) found[kind.name] = readKind(kind, file, places);
   for (const kind of KINDS as readonly Kind[]) refuseUnknown(kind, found);
-  return found as unknown as DeclaredObjects<At>;
+  const declared = Object.entries(found).map(([name, entries]) => [
+    name,
+    entries.map(({ object, at }) => ({ object, at })),
+  ]);
+  return Object.fromEntries(declared) as DeclaredObjects<At>;
 }
 
 interface Entry<At> extends Declared<object, At> {

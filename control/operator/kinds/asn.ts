@@ -59,6 +59,7 @@ export const asn = defineKind<typeof ASN, AsnObject, Facts>(ASN, {
   },
   subject: ({ asn: number, organisation }) => `AS${number} of ${organisation ?? 'the operator'}`,
   summary: () => '',
+  shown: ({ organisation }) => ({ organisation: organisation ?? 'the operator' }),
   isEnded: (_current, isNamed) => isNamed,
   hindrance: ({ object, facts: { isNamed } }) =>
     isNamed

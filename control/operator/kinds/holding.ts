@@ -63,6 +63,7 @@ export const holding = defineKind<typeof HOLDING, HoldingObject, HoldingFacts>(H
   save: saveHoldings,
   remove: endHoldings,
   subject: describeHolding,
+  target: ({ prefix }) => showCidr(prefix),
   summary({ since, until, default: fallback, ...settings }) {
     const start = since === null ? 'from now on' : `since ${since}`;
     const end = until === null ? '' : ` until ${until}`;
