@@ -8,6 +8,8 @@ export const ABILITIES = [
   'attacks.read',
   'game-servers.read',
   'game-servers.manage',
+  'game-servers.files',
+  'game-servers.settings',
 ] as const;
 export type Ability = (typeof ABILITIES)[number];
 

@@ -2,13 +2,15 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
 import { createAccounts, releaseHashing } from './accounts/index.ts';
+import { createServerPeople } from './server-people/index.ts';
 import { prepareLinkFolder, prepareNodeFolder } from './root-rights.ts';
 import { createAccess, sessionCookieName, type Access } from './access/index.ts';
 import { createAdministration } from './administration/index.ts';
 import { openTracing, type Tracing } from './tracing.ts';
 import { SHIPPED_EGGS } from './fleet-file/read/egg-files.ts';
-import { type Attacks, createAttacks, sweepAttacks } from './attacks/index.ts';
+import { createDetection, type Detection, sweepAttacks } from './detection/index.ts';
 import { type Collectors, createCollectors } from './collectors/index.ts';
 import { type ControlConfig, ownHosts } from './config/config.ts';
 import type { Db } from './db/database.ts';
@@ -18,7 +20,7 @@ import { clusterOf } from './db/embedded/data-directory.ts';
 import { isUnavailable } from './db/failure.ts';
 import { connectionsOf, openPools, type Pools } from './db/pools.ts';
 import { registerDatabaseGauges } from './db/gauges.ts';
-import { createEvents, type Events } from './events/index.ts';
+import { createEvents, type Events, sweepEvents } from './events/index.ts';
 import { listen } from './db/listen.ts';
 import { loadMigrations, type Migration, migrateDatabase } from './db/migrate.ts';
 import { createFirewall } from './firewall/index.ts';
@@ -29,17 +31,19 @@ import {
   prepareSourceSets,
   releaseSourceSets,
 } from './fleet/index.ts';
+import { createHistory } from './history/index.ts';
 import { createJoining } from './joining/index.ts';
 import { createGameServers, type GameServers } from './game-servers/index.ts';
 import { createRegistry } from './http/server/metrics.ts';
 import { createRateLimiter, type RateLimiter, shareLimits } from './http/operations/rate-limit.ts';
 import { createHttpServer } from './http/server/server.ts';
 import type { HttpConfig, TlsConfig } from './http/server/config.ts';
-import { serveLinks } from './agents/links.ts';
+import { serveLinks } from './links/links.ts';
 import { CHANNELS, wake } from './notifications.ts';
 import { createMail } from './mail/index.ts';
 import { savePublicUrl } from './public-url.ts';
 import { createReadiness } from './readiness.ts';
+import { startResponse } from './response/index.ts';
 import { StopStack } from './stop-stack.ts';
 import type { AutomaticTls } from './tls-auto/automatic-tls.ts';
 import { createWebhooks, type Webhooks } from './webhooks/index.ts';
@@ -65,6 +69,8 @@ const STOP_EACH_MS = 12_000;
 /** How long to wait for a database that starts at the same time. */
 const DATABASE_TIMEOUT_MS = 30_000;
 const DATABASE_RETRY_MS = 250;
+/** Old rows that the fleet's sweeps delete for other areas. */
+const OTHER_SWEEPS = { attacks: sweepAttacks, events: sweepEvents };
 
 export interface ControlOptions {
   /**
@@ -200,30 +206,27 @@ function composeAreas(deps: AreaDeps) {
   const registry = createRegistry();
   const { publicUrl, webhookNetworks: networks } = config;
   registerDatabaseGauges(registry, db, config.dataDir);
-  const attacks = createAttacks({ db, publicUrl, registry, log });
-  const watch = attacks.watching.detection;
-  const fleet = createFleet({ db, registry, log, watch, sweepAttacks, onLive: tracing?.live });
+  const detection = createDetection({ db, registry, log });
+  const { service: watch } = detection;
+  const onLive = tracing?.live;
+  const fleet = createFleet({ db, registry, log, watch, otherSweeps: OTHER_SWEEPS, onLive });
   const access = startAccess(deps);
-  const { queryEdges } = fleet;
+  const { queryEdges, enforcement } = fleet;
   const firewall = createFirewall({ loadSourceSets, queryEdges, publicUrl, registry, log });
-  const readiness = createReadiness({
-    db,
-    enforcement: fleet.enforcement,
-    postgresPid: database.pid,
-    isFleetApplied,
-  });
+  const { pid: postgresPid } = database;
+  const readiness = createReadiness({ db, enforcement, postgresPid, isFleetApplied });
   const gameServers = createGameServers({ db, registry, log });
   const collectors = createCollectors({ db, registry, log, watch });
   const mail = config.mail && createMail({ config: config.mail, log, registry });
   if (mail !== null) stops.push('mail', () => mail.stop());
-  const accounts = createAccounts({ publicUrl, mail });
   const events = createEvents({ db: pools.api });
   const webhooks = createWebhooks({ db, networks, ownHosts: ownHosts(config), registry, log });
   const handlers = {
     ...firewall.handlers,
     ...gameServers.handlers,
-    ...attacks.handlers,
-    ...accounts.handlers,
+    ...createHistory({ publicUrl }).handlers,
+    ...createAccounts({ publicUrl, mail }).handlers,
+    ...createServerPeople({ publicUrl, mail }).handlers,
     ...administrationOf(config, webhooks, gameServers).handlers,
     ...createJoining().handlers,
     ...events.handlers,
@@ -242,7 +245,8 @@ function composeAreas(deps: AreaDeps) {
     readiness,
     log,
   });
-  return { access, fleet, gameServers, collectors, attacks, events, webhooks, http, rateLimiter };
+  const agents = { fleet, gameServers, collectors, detection };
+  return { ...agents, access, events, webhooks, http, registry, rateLimiter };
 }
 
 function administrationOf(
@@ -348,11 +352,12 @@ interface FleetDeps {
   readonly access: Access;
   readonly fleet: Fleet;
   readonly gameServers: GameServers;
-  readonly attacks: Attacks;
+  readonly detection: Detection;
   readonly events: Events;
   readonly webhooks: Webhooks;
   readonly collectors: Collectors;
   readonly rateLimiter: RateLimiter;
+  readonly registry: Registry;
   readonly log: Logger;
   readonly stops: StopStack;
   readonly onRestored: () => void;
@@ -360,25 +365,24 @@ interface FleetDeps {
 
 /** Starts the links and the timers, and wakes them from database notifications. */
 async function startFleet(deps: FleetDeps): Promise<void> {
-  const { databaseUrl, access, fleet, gameServers, attacks, events, webhooks, log, stops } = deps;
+  const { databaseUrl, access, fleet, gameServers, detection, events, webhooks, log, stops } = deps;
   const links = await serveLinks(deps);
   if (links.relay !== null) stops.push('limits', shareLimits(deps.rateLimiter, links.relay));
   const timers = fleet.startTimers();
   stops.push('holdings and sweeps', () => timers.stop());
   stops.push('lost nodes', gameServers.startTimers());
-  const mitigations = attacks.startMitigations();
+  const mitigations = startResponse(deps);
   stops.push('mitigations', () => mitigations.stop());
   const deliveries = webhooks.startDeliveries();
   stops.push('webhooks', () => deliveries.stop());
-  const { watching } = attacks;
-  stops.push('detection', () => watching.stop());
-  await watching.start({
+  stops.push('detection', () => detection.stop());
+  await detection.start({
     onAttack: (attack) => void mitigations.onAttack(attack),
     onScopes: (version) => links.announceWatch(version),
     relay: links.relay,
   });
   const { onRestored } = deps;
-  const woken = { access, deliveries, events, links, mitigations, timers, watching, onRestored };
+  const woken = { access, deliveries, events, links, mitigations, timers, detection, onRestored };
   const listener = listen(
     databaseUrl,
     CHANNELS,

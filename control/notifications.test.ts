@@ -14,7 +14,7 @@ function wokenBy(channel: Channel): string[] {
       links: { notify: note('links') },
       mitigations: { wake: note('mitigations') },
       timers: { wake: note('timers') },
-      watching: { wake: note('watching') },
+      detection: { wake: note('detection') },
       onRestored: note('restored'),
     },
     channel,
@@ -28,7 +28,7 @@ test('a generation, which every write takes, wakes neither detection, mitigation
 });
 
 test('changed holdings and settings wake all that depend on them', () => {
-  assert.deepEqual(wokenBy('portcullis_holdings'), ['mitigations', 'timers', 'watching']);
+  assert.deepEqual(wokenBy('portcullis_holdings'), ['mitigations', 'timers', 'detection']);
 });
 
 test('every channel wakes something', () => {

@@ -10,7 +10,7 @@ export interface Woken {
   readonly mitigations: { wake(): void };
   /** The timers of the fleet: holdings that begin and end. */
   readonly timers: { wake(): void };
-  readonly watching: { wake(): void };
+  readonly detection: { wake(): void };
   /** A backup was restored: nothing that this process remembers is true any more. */
   onRestored(): void;
 }
@@ -34,14 +34,14 @@ const WAKES: Readonly<Partial<Record<Channel, Wake>>> = {
   portcullis_restored({ onRestored }, _channel, payload) {
     if (payload !== null) onRestored();
   },
-  portcullis_watch({ mitigations, watching }) {
+  portcullis_watch({ detection, mitigations }) {
     mitigations.wake();
-    watching.wake();
+    detection.wake();
   },
-  portcullis_holdings({ mitigations, timers, watching }) {
+  portcullis_holdings({ detection, mitigations, timers }) {
     mitigations.wake();
     timers.wake();
-    watching.wake();
+    detection.wake();
   },
 };
 

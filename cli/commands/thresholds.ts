@@ -46,7 +46,9 @@ async function suggest(options: SuggestOptions): Promise<void> {
     pps === undefined || mbps === undefined
       ? null
       : { pps: numberOf('--pps', pps), bps: numberOf('--mbps', mbps) * 1_000_000 };
-  const { loadSuggestions, suggestionView } = await import('@portcullis/control/attacks/index.ts');
+  const { loadSuggestions, suggestionView } = await import(
+    '@portcullis/control/detection/index.ts'
+  );
   const found = await withDatabase(options, (db) => loadSuggestions(db, organisation, chosen));
   if (options.json === true) {
     printJson(found.map((each) => ({ organisation: each.organisation, ...suggestionView(each) })));

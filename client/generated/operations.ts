@@ -208,7 +208,7 @@ export type ApiKey = {
   /** The first characters of the key. */
   readonly hint: string;
   readonly name: string;
-  readonly abilities: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage'>;
+  readonly abilities: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage' | 'game-servers.files' | 'game-servers.settings'>;
   /** Uuids of the servers that it sees; null: all. */
   readonly servers: readonly string[] | null;
   /** Uuids of those that it may instruct; null: all that it sees. */
@@ -239,7 +239,7 @@ export type ApiKeyCreated = {
 
 export type ApiKeyInput = {
   readonly name: string;
-  readonly abilities: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage'>;
+  readonly abilities: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage' | 'game-servers.files' | 'game-servers.settings'>;
   /** Uuids of the servers that it sees; null: all. */
   readonly servers?: readonly string[] | null;
   /** Uuids of those that it may instruct; null: all that it sees. */
@@ -687,7 +687,7 @@ export type DeclaredHolding = {
   readonly since: string | null;
   readonly until: string | null;
   readonly default: 'accept' | 'deny' | null;
-  readonly thresholds: ScopeThresholds;
+  readonly thresholds: DeclaredScopeThresholds;
   readonly mitigation: 'off' | 'observe' | 'on' | null;
   /** Sources that no mitigation touches; added to those around it. */
   readonly safelist: readonly string[];
@@ -733,8 +733,8 @@ export type DeclaredOrganisation = {
   readonly name: string;
   /** Areas that are activated. */
   readonly flags: ReadonlyArray<'firewall_api' | 'attack_history_api'>;
-  readonly limits: OrganisationLimits;
-  readonly thresholds: ScopeThresholds;
+  readonly limits: DeclaredOrganisationLimits;
+  readonly thresholds: DeclaredScopeThresholds;
   readonly mitigation: 'off' | 'observe' | 'on' | null;
   /** Sources that no mitigation touches; added to those around it. */
   readonly safelist: readonly string[];
@@ -750,6 +750,22 @@ export type DeclaredOrganisation = {
 
 export type DeclaredOrganisationAnswer = {
   readonly data: DeclaredOrganisation;
+};
+
+/** Its limits. */
+export type DeclaredOrganisationLimits = {
+  /** Rules per address */
+  readonly rules_per_ip: number;
+  /** Filters per address */
+  readonly filters_per_ip: number;
+  /** Ports per request */
+  readonly max_ports_per_request: number;
+  /** Days of attack history */
+  readonly attack_history_days: number;
+  /** Configured addresses */
+  readonly configured_addresses: number;
+  /** Requests per minute and key */
+  readonly requests_per_minute: number;
 };
 
 export type DeclaredOrganisationsAnswer = {
@@ -768,9 +784,9 @@ export type DeclaredResponder = {
   /** Only attacks whose peak is above either. Default: all. */
   readonly at: {
     /** Packets per second. */
-    readonly pps?: number | null;
+    readonly pps: number | null;
     /** Megabits per second. */
-    readonly mbps?: number | null;
+    readonly mbps: number | null;
   };
   /** A call takes no longer. */
   readonly timeout_seconds: number;
@@ -788,6 +804,16 @@ export type DeclaredRespondersAnswer = {
   readonly data: readonly DeclaredResponder[];
 };
 
+/** When traffic is an attack; the nearest of address, service, prefix and organisation wins. Null: as of what is around it. */
+export type DeclaredScopeThresholds = {
+  /** Packets per second. */
+  readonly pps: number | null;
+  /** Megabits per second. */
+  readonly mbps: number | null;
+  /** How long it must stay below to have ended. */
+  readonly hold_seconds: number | null;
+};
+
 export type DeclaredService = {
   /** The organisation that it belongs to. */
   readonly organisation: string;
@@ -799,7 +825,7 @@ export type DeclaredService = {
   readonly active: boolean;
   /** Filters that it manages itself, on the ports of its game servers. */
   readonly managed_filters: readonly ManagedFilter[];
-  readonly thresholds: ScopeThresholds;
+  readonly thresholds: DeclaredScopeThresholds;
   readonly mitigation: 'off' | 'observe' | 'on' | null;
   /** Sources that no mitigation touches; added to those around it. */
   readonly safelist: readonly string[];
@@ -1462,6 +1488,8 @@ export type GameServerBuildState = {
   readonly egg: string;
   /** The operator lets it not run. */
   readonly suspended: boolean;
+  /** The rights of the caller to it, as `listServerPeople` explains them. */
+  readonly rights: readonly string[];
   /** What is amiss with a server that is built, live from its node: why its start failed, why it ended. Null: nothing, or the node did not answer within 2 s. */
   readonly problem: string | null;
   readonly allocation: Allocation;
@@ -2297,6 +2325,10 @@ export type PortalLink = {
     readonly organisation: string | null;
     /** Later versions may add values. */
     readonly role: 'read-only' | 'member' | 'admin' | 'owner' | (string & {}) | null;
+    /** Name of the one server that it is an invitation to. */
+    readonly server: string | null;
+    /** Rights to that server. */
+    readonly rights: readonly string[];
     readonly expires_at: string;
   };
 };
@@ -2574,6 +2606,32 @@ export type ScopeThresholds = {
   readonly hold_seconds?: number | null;
 };
 
+/** What was done with a server. */
+export type ServerActivity = {
+  /** Newest first. The newest 5,000 of a server are kept, for 90 days. */
+  readonly data: ReadonlyArray<{
+    readonly id: number;
+    readonly at: string;
+    /** A key, a person, the operator, or Portcullis itself. Later versions may add values. */
+    readonly actor_kind: 'key' | 'user' | 'operator' | 'system' | (string & {});
+    readonly actor: string;
+    /** How it came. Later versions may add values. */
+    readonly door: 'api' | 'portal' | 'sftp' | 'node' | (string & {});
+    /** The address that it came from. */
+    readonly source: string | null;
+    readonly action: string;
+    readonly detail: Readonly<Record<string, unknown>>;
+    /** How often it was done within a minute. */
+    readonly times: number;
+  }>;
+  readonly meta: ServerActivityMeta;
+};
+
+export type ServerActivityMeta = {
+  /** Send it as `before` for older entries; null: there are none. */
+  readonly next: number | null;
+};
+
 /** What is left out stays as it is. */
 export type ServerChange = {
   /** What a billing system calls it; unique in its organisation. */
@@ -2656,6 +2714,12 @@ export type ServerInput = {
   readonly crashes?: CrashPolicyInput;
 };
 
+export type ServerInvitation = {
+  readonly email: string;
+  /** Rights by their names, which are those of Pterodactyl: `control.start`, `file.read-content`. Each brings `websocket.connect`, the right to see the server. */
+  readonly rights: readonly string[];
+};
+
 export type ServerLimits = {
   /** MiB. */
   readonly memory: number;
@@ -2663,6 +2727,39 @@ export type ServerLimits = {
   readonly cpu: number;
   /** MiB. */
   readonly disk: number;
+};
+
+/** The people who have rights to one server. */
+export type ServerPeople = {
+  readonly data: ServerPeopleData;
+};
+
+export type ServerPeopleData = {
+  /** By email. Members of the organisation are here only if they have more rights here than by their role. */
+  readonly people: ReadonlyArray<{
+    readonly id: number;
+    readonly email: string;
+    readonly name: string;
+    /** In the order of `rights`. */
+    readonly rights: readonly string[];
+    readonly since: string;
+  }>;
+  readonly invitations: ReadonlyArray<{
+    readonly id: number;
+    readonly email: string;
+    /** In the order of `rights`. */
+    readonly rights: readonly string[];
+    readonly created_by: string;
+    readonly expires_at: string;
+  }>;
+  /** Every right that there is. */
+  readonly rights: ReadonlyArray<{
+    readonly group: string;
+    readonly right: string;
+    readonly description: string;
+    /** Whether the caller has it, and so may give it. */
+    readonly own: boolean;
+  }>;
 };
 
 export type ServerPort = {
@@ -2673,6 +2770,11 @@ export type ServerPort = {
   readonly variable: string | null;
   /** What the port is for. */
   readonly name: string | null;
+};
+
+export type ServerRightsChange = {
+  /** Rights by their names, which are those of Pterodactyl: `control.start`, `file.read-content`. Each brings `websocket.connect`, the right to see the server. */
+  readonly rights: readonly string[];
 };
 
 export type ServerSample = {
@@ -2967,8 +3069,8 @@ export type WhoAmI = {
     readonly organisations: ReadonlyArray<{
       readonly slug: string;
       readonly name: string;
-      /** Each role includes those before it. Later versions may add values. */
-      readonly role: 'read-only' | 'member' | 'admin' | 'owner' | (string & {});
+      /** Each role includes those before it. `guest`: rights to single servers only. Later versions may add values. */
+      readonly role: 'guest' | 'read-only' | 'member' | 'admin' | 'owner' | (string & {});
       /** `fleet`: the fleet file owns it, and its name is changed there. Later versions may add values. */
       readonly owner: 'fleet' | 'portal' | (string & {});
     }>;
@@ -3228,6 +3330,54 @@ export interface X1Operations {
     body: never;
     headers: 'idempotencyKey';
     result: Reinstalled;
+  };
+  /** List the people of a server. */
+  listServerPeople: {
+    params: { slice: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: ServerPeople;
+  };
+  /** Invite a person to a server. */
+  inviteToServer: {
+    params: { slice: string };
+    query: never;
+    body: ServerInvitation;
+    headers: 'idempotencyKey';
+    result: NewLink;
+  };
+  /** Set the rights of a person to a server. */
+  setServerRights: {
+    params: { slice: string; person: number };
+    query: never;
+    body: ServerRightsChange;
+    headers: never;
+    result: Done;
+  };
+  /** Remove a person from a server. */
+  removeFromServer: {
+    params: { slice: string; person: number };
+    query: never;
+    body: never;
+    headers: 'idempotencyKey';
+    result: Done;
+  };
+  /** Withdraw an invitation to a server. */
+  withdrawServerInvitation: {
+    params: { slice: string; invitation: number };
+    query: never;
+    body: never;
+    headers: 'idempotencyKey';
+    result: Done;
+  };
+  /** Read what was done with a server. */
+  listServerActivity: {
+    params: { slice: string };
+    query: { before?: number; limit?: number };
+    body: never;
+    headers: 'ifNoneMatch';
+    result: ServerActivity;
   };
   /** Read an attack. */
   readAttack: {
@@ -4312,6 +4462,12 @@ export const OPERATIONS = {
   readGameServerHistory: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/history', idempotent: false },
   readConsole: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/console', idempotent: false },
   reinstallGameServer: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/reinstall', idempotent: true },
+  listServerPeople: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/people', idempotent: false },
+  inviteToServer: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/people', idempotent: true },
+  setServerRights: { method: 'PUT', version: 'x1', path: '/game-servers/{slice}/people/{person}', idempotent: false },
+  removeFromServer: { method: 'DELETE', version: 'x1', path: '/game-servers/{slice}/people/{person}', idempotent: true },
+  withdrawServerInvitation: { method: 'DELETE', version: 'x1', path: '/game-servers/{slice}/invitations/{invitation}', idempotent: true },
+  listServerActivity: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/activity', idempotent: false },
   readAttack: { method: 'GET', version: 'x1', path: '/attacks/{attack}', idempotent: false },
   cancelMitigations: { method: 'DELETE', version: 'x1', path: '/attacks/{attack}/mitigations', idempotent: true },
   acceptTraffic: { method: 'POST', version: 'x1', path: '/attacks/{attack}/accept', idempotent: true },

@@ -43,15 +43,28 @@ export function declaredEndpoints<
   Path extends string,
   Fields extends TProperties,
 >(kind: DeclaredKind<Name, Title, Plural, Path, Fields>) {
-  const { path, title, plural, about, example } = kind;
-  const called = kind.name.replaceAll('-', ' ');
+  return [...reads(kind), ...writes(kind)] as const satisfies readonly OperatorEndpoint[];
+}
+
+/** `an edge`, `edge` and `edges`. */
+function wordsOf({ name, plural }: { readonly name: string; readonly plural: string }) {
+  const called = name.replaceAll('-', ' ');
   const one = `${/^[aeiou]/.test(called) ? 'an' : 'a'} ${called}`;
   const many = plural.replaceAll(/(?!^)[A-Z]/g, (letter) => ` ${letter}`).toLowerCase();
+  return { one, called, many };
+}
+
+function reads<
+  Name extends string,
+  Title extends string,
+  Plural extends string,
+  Path extends string,
+  Fields extends TProperties,
+>(kind: DeclaredKind<Name, Title, Plural, Path, Fields>) {
+  const { path, title, plural } = kind;
+  const { one, called, many } = wordsOf(kind);
   const View = viewSchema(kind);
-  const params = paramsOf(kind, path);
   const listPath = path.replace(/\/\{\w+\}$/, '');
-  const now = `The ${called} as it is now.`;
-  const written = writtenSchema(kind, View);
   return [
     {
       ...read,
@@ -67,78 +80,85 @@ export function declaredEndpoints<
       ...read,
       operationId: `read${title}`,
       path,
-      params,
+      params: paramsOf(kind, path),
       summary: `Read ${one}`,
       description: 'As it is declared. Its ETag is what `If-Match` of a write takes.',
-      responses: readAnswer(now, answerSchema(View, title)),
+      responses: readAnswer(`The ${called}.`, answerSchema(View, title)),
     },
+  ] as const;
+}
+
+function writes<
+  Name extends string,
+  Title extends string,
+  Plural extends string,
+  Path extends string,
+  Fields extends TProperties,
+>(kind: DeclaredKind<Name, Title, Plural, Path, Fields>) {
+  const { path, title, about, example } = kind;
+  const { one, called } = wordsOf(kind);
+  const now = `The ${called} as it is now.`;
+  const Answered = writtenSchema(kind, viewSchema(kind));
+  const answers = { ...saveAnswer(now, Answered, LOSSES), ...tagged(200, now, Answered) };
+  const where = { path, params: paramsOf(kind, path), query: LossesQuery };
+  return [
     {
       ...replace,
+      ...where,
       operationId: `save${title}`,
-      path,
-      params,
-      query: LossesQuery,
       summary: kind.isNumbered ? `Replace ${one}` : `Create or replace ${one}`,
-      description: kind.isNumbered
-        ? 'The body is the whole object: what is left out gets its default. With `If-Match` it only replaces what was read; otherwise 412.'
-        : 'The body is the whole object: what is left out gets its default. With `If-None-Match: *` it only creates, and with `If-Match` it only replaces what was read; otherwise 412.',
+      description: `The body is the whole object: what is left out gets its default. With ${kind.isNumbered ? '' : '`If-None-Match: *` it only creates, and with '}\`If-Match\` it only replaces what was read; otherwise 412.`,
       body: bodySchema(kind),
       bodyExamples: { plain: example },
-      responses: {
-        ...saveAnswer(now, written, LOSSES),
-        ...tagged(200, now, written),
-        ...tagged(201, 'It was created.', written),
-      },
+      responses: { ...answers, ...tagged(201, 'It was created.', Answered) },
     },
     {
       ...change,
+      ...where,
       operationId: `change${title}`,
-      path,
-      params,
-      query: LossesQuery,
       summary: `Change ${one}`,
       description:
         'A merge patch (RFC 7396): what it names changes, null gives the default, and all else stays.',
       body: patchSchema(kind),
       bodyExamples: { plain: example },
-      responses: {
-        ...saveAnswer(now, written, LOSSES),
-        ...tagged(200, now, written),
-      },
+      responses: answers,
     },
     {
       ...remove,
+      ...where,
       requestHeaders: [...remove.requestHeaders, 'If-Match'],
       operationId: `remove${title}`,
-      path,
-      params,
-      query: LossesQuery,
       summary: `Remove ${one}`,
       description: about,
       responses: doneAnswer('Removed.', Done, LOSSES),
     },
-  ] as const satisfies readonly OperatorEndpoint[];
+  ] as const;
 }
 
 /** The creation of an object whose number is given when it is made. */
-export function createEndpoint<Title extends string, Path extends string, Fields extends TProperties>(
-  kind: DeclaredKind<string, Title, string, Path, Fields>,
-) {
+export function createEndpoint<
+  Title extends string,
+  Path extends string,
+  Fields extends TProperties,
+>(kind: DeclaredKind<string, Title, string, Path, Fields>) {
   const { path, title, example } = kind;
   const listPath = path.replace(/\/\{\w+\}$/, '');
-  const called = kind.name.replaceAll('-', ' ');
-  const answered = writtenSchema(kind, viewSchema(kind));
+  const { one } = wordsOf(kind);
   return {
     ...create,
     operationId: `create${title}`,
     path: listPath,
     params: paramsOf(kind, listPath),
     query: LossesQuery,
-    summary: `Create a ${called}`,
+    summary: `Create ${one}`,
     description: 'The answer has its number. What is left out gets its default.',
     body: bodySchema(kind),
     bodyExamples: { plain: example },
-    responses: createAnswer('It was created.', answered, LOSSES),
+    responses: createAnswer(
+      'It was created.',
+      writtenSchema(kind, viewSchema(kind)),
+      LOSSES,
+    ),
   } as const satisfies OperatorEndpoint;
 }
 
@@ -154,17 +174,16 @@ function paramsOf<Fields extends TProperties>(
   path: string,
 ) {
   const names = pathNames(path).map((name) => {
-    const { type, minimum, maximum } = Object(schema.properties[name]) as {
-      readonly type?: unknown;
-      readonly minimum?: number;
-      readonly maximum?: number;
-    };
-    const bounds = { ...(minimum && { minimum }), ...(maximum && { maximum }) };
     if (name === 'slug') return [name, SLUG.slug];
     const description = `Its ${name}.`;
+    const { type, maximum } = Object(schema.properties[name]) as {
+      readonly type?: unknown;
+      readonly maximum?: number;
+    };
     // Every operation with a parameter of this name refers to one component.
     if (type !== 'integer') return [name, Type.String({ description })];
-    return [name, name === 'id' ? id({ description }) : integer({ ...bounds, description })];
+    if (name === 'id' || maximum === undefined) return [name, id({ description })];
+    return [name, integer({ minimum: 1, maximum, description })];
   });
   return Object.fromEntries(names) as Readonly<Record<string, TSchema>>;
 }

@@ -153,6 +153,9 @@ export const GameServerBuild = object(
       node_connected: Type.Boolean({ description: 'Whether its node was heard lately.' }),
       egg: Type.String({ description: 'What it is.', examples: ['eggs/flying-squid.json'] }),
       suspended: Type.Boolean({ description: 'The operator lets it not run.' }),
+      rights: Type.Array(Type.String(), {
+        description: 'The rights of the caller to it, as `listServerPeople` explains them.',
+      }),
       problem: textOrNull({
         description:
           'What is amiss with a server that is built, live from its node: why its start failed, why it ended. Null: nothing, or the node did not answer within 2 s.',

@@ -72,6 +72,8 @@ export const Link = answer('PortalLink', {
   }),
   organisation: textOrNull({ description: 'Name of the organisation.' }),
   role: openChoiceOrNull(ROLES),
+  server: textOrNull({ description: 'Name of the one server that it is an invitation to.' }),
+  rights: Type.Array(Type.String(), { description: 'Rights to that server.' }),
   expires_at: timestamp(),
 });
 export const LinkAcceptance = sent(
@@ -94,7 +96,9 @@ export const LinkAccepted = answer(
 const Organisation = Type.Object({
   slug: Type.String(),
   name: Type.String(),
-  role,
+  role: openChoice(['guest', ...ROLES], {
+    description: 'Each role includes those before it. `guest`: rights to single servers only.',
+  }),
   owner: openChoice(['fleet', 'portal'], {
     description: '`fleet`: the fleet file owns it, and its name is changed there.',
   }),

@@ -22,7 +22,7 @@ interface SentBy<By> {
 /** The actor of a caller's request; an operator in another's organisation is marked. */
 export function keyActor({ by, source, requestId }: SentBy<Caller>): Actor {
   if (by.kind === 'key') return { kind: 'key', name: nameOf(by), source, requestId };
-  const kind = by.isActing ? 'operator' : 'user';
+  const kind = by.kind === 'member' && by.isActing ? 'operator' : 'user';
   return { kind, name: by.person.email, source, requestId };
 }
 

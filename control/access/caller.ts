@@ -1,5 +1,6 @@
 import type { Role } from '@portcullis/contract/endpoint.ts';
 import type { Ability, Flag, OperatorAbility } from '@portcullis/core/access/abilities.ts';
+import type { ServerRight } from '@portcullis/core/access/server-rights.ts';
 
 /** The organisation's limits, as published by the interface. */
 export interface OrganisationLimits {
@@ -49,6 +50,9 @@ export interface Key extends Rights {
   readonly keyName: string;
 }
 
+/** A person's rights to single servers, by uuid, beside those of its role. */
+export type ServerRights = ReadonlyMap<string, ReadonlySet<ServerRight>>;
+
 /** A signed-in person with a role in the organisation of the request. */
 export interface Member extends Rights {
   readonly kind: 'member';
@@ -56,13 +60,21 @@ export interface Member extends Rights {
   readonly role: Role;
   /** An operator that acts for the organisation. */
   readonly isActing: boolean;
+  readonly serverRights: ServerRights;
+}
+
+/** A signed-in person that has rights to some servers of an organisation without belonging to it. */
+export interface Guest extends Rights {
+  readonly kind: 'guest';
+  readonly person: Person;
+  readonly serverRights: ServerRights;
 }
 
 /**
- * The caller of an organisation: operations for its keys serve the sessions of its members too. Valid for a second at
- * most, so never kept longer than a request.
+ * The caller of an organisation: operations for its keys serve the sessions of its members and guests too. Valid for a
+ * second at most, so never kept longer than a request.
  */
-export type Caller = Key | Member;
+export type Caller = Key | Member | Guest;
 
 /** A key of the operator. */
 export interface OperatorKey {
@@ -85,23 +97,23 @@ export interface KeyHolder {
 }
 
 export interface Session {
-  /** A member in the organisation of the request, a person without one. */
-  readonly by: Person | Member;
+  /** A member or guest in the organisation of the request, a person without one. */
+  readonly by: Person | Member | Guest;
   readonly expiresAt: Date;
 }
 
 export function isCaller(by: Identity | null): by is Caller {
-  return by?.kind === 'key' || by?.kind === 'member';
+  return by?.kind === 'key' || by?.kind === 'member' || by?.kind === 'guest';
 }
 
 /** The signed-in person; null for a key and for nobody. */
 export function personOf(by: Identity | null): Person | null {
-  if (by?.kind === 'member') return by.person;
+  if (by?.kind === 'member' || by?.kind === 'guest') return by.person;
   return by?.kind === 'person' ? by : null;
 }
 
 /** The id of a key, or the negative id of a person: what holds a right, and what idempotency keys belong to. */
 export function holderIdOf(by: Identity): number {
-  if (by.kind === 'member') return -by.person.id;
+  if (by.kind === 'member' || by.kind === 'guest') return -by.person.id;
   return by.kind === 'person' ? -by.id : by.keyId;
 }

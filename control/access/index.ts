@@ -21,6 +21,7 @@ export type { Actor, AuditEntry } from './audit.ts';
 export { keyActor, operatorActor, personActor, recordAudit, recordAudits } from './audit.ts';
 export type {
   Caller,
+  Guest,
   Identity,
   Key,
   Member,
@@ -42,7 +43,7 @@ export {
 export { type KeyView, listKeys, type NewKey, notifyAccess } from './key-store.ts';
 export { subscriberBlock, unauthenticated } from './authenticate.ts';
 export { createKey, createKeys, generateSecret, hashSecret, revokeKey } from './keys.ts';
-export { seesServer, type ServerHolder, withinReach } from './reach.ts';
+export { rightsOn, seesServer, type ServerHolder, withinReach } from './reach.ts';
 export { holdRight, takeRight, waitForWrites } from './held-rights.ts';
 export { hashToken, readCookie, sessionCookieName } from './sessions.ts';
 export { findOrganisation, listOrganisations } from './organisation-store.ts';

@@ -8,8 +8,12 @@ import {
 } from '@portcullis/core/net/cidr.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { Db, Tx } from '../db/database.ts';
-import type { Caller } from './caller.ts';
-import type { Ability } from '@portcullis/core/access/abilities.ts';
+import {
+  rightsOfAbilities,
+  rightsOfRole,
+  type ServerRight,
+} from '@portcullis/core/access/server-rights.ts';
+import type { Caller, Guest, Key, Member } from './caller.ts';
 
 /** A present holding of an organisation. */
 interface Holding {
@@ -115,19 +119,33 @@ async function loadHoldings(db: Db | Tx, organisationId: number): Promise<Holdin
   return rows;
 }
 
-/** The servers within reach of a caller: a key may be bound to a part of them. */
-export type ServerHolder = Pick<Caller, 'organisationId' | 'servers' | 'managedServers'>;
+/** The servers within reach of a caller: a key or a person may be bound to a part of them. */
+export type ServerHolder = Pick<Caller, 'organisationId' | 'servers'>;
 
-/**
- * The SQL condition for servers that the caller may see, or with `game-servers.manage` may instruct. All access of
- * callers to servers uses it.
- */
-export function withinReach(caller: ServerHolder, ability: Ability): RawBuilder<unknown> {
-  const { organisationId, servers, managedServers } = caller;
-  const managed = ability === 'game-servers.manage' ? managedServers : null;
+/** The SQL condition for servers that the caller may see. All access of callers to servers uses it. */
+export function withinReach({ organisationId, servers }: ServerHolder): RawBuilder<unknown> {
   return sql`(game_servers.organisation_id = ${organisationId}
-    and (${servers}::uuid[] is null or game_servers.uuid = any(${servers}::uuid[]))
-    and (${managed}::uuid[] is null or game_servers.uuid = any(${managed}::uuid[])))`;
+    and (${servers}::uuid[] is null or game_servers.uuid = any(${servers}::uuid[])))`;
+}
+
+/** The part of a caller that decides its rights to a server. */
+type Standing =
+  | Pick<Key, 'kind' | 'abilities' | 'servers' | 'managedServers'>
+  | Pick<Member, 'kind' | 'role' | 'serverRights'>
+  | Pick<Guest, 'kind' | 'serverRights'>;
+
+/** The rights of a caller to a server of its organisation. All doors to a server ask this function. */
+export function rightsOn(caller: Standing, uuid: string): ReadonlySet<ServerRight> {
+  if (caller.kind !== 'key') {
+    const own = caller.serverRights.get(uuid) ?? new Set<ServerRight>();
+    return caller.kind === 'member' ? new Set([...rightsOfRole(caller.role), ...own]) : own;
+  }
+  const { abilities, servers, managedServers } = caller;
+  if (servers?.includes(uuid) === false) return new Set();
+  const isManaged = managedServers?.includes(uuid) ?? true;
+  return rightsOfAbilities(
+    [...abilities].filter((ability) => isManaged || ability === 'game-servers.read'),
+  );
 }
 
 /**
@@ -136,10 +154,9 @@ export function withinReach(caller: ServerHolder, ability: Ability): RawBuilder<
 export async function seesServer(
   db: Db | Tx,
   caller: ServerHolder,
-  ability: Ability,
   uuid: string,
 ): Promise<boolean> {
   const { rows } = await sql`
-    select from game_servers where uuid = ${uuid} and ${withinReach(caller, ability)}`.execute(db);
+    select from game_servers where uuid = ${uuid} and ${withinReach(caller)}`.execute(db);
   return rows.length > 0;
 }

@@ -4,20 +4,29 @@ import { sql } from 'kysely';
 import type { Db, Organisation, Tx } from '../db/database.ts';
 import { Problem } from '../problem.ts';
 import { unauthenticated } from './authenticate.ts';
-import type { Member, Person, Session } from './caller.ts';
+import {
+  abilitiesOfRights,
+  isServerRight,
+  rightsOfRole,
+} from '@portcullis/core/access/server-rights.ts';
+import type { Guest, Member, Person, ServerRights, Session } from './caller.ts';
 import { toOrganisationView } from './organisation-store.ts';
 import type { Ability } from '@portcullis/core/access/abilities.ts';
 
-const READ: readonly Ability[] = ['firewall.read', 'attacks.read', 'game-servers.read'];
-const MANAGE: readonly Ability[] = [...READ, 'firewall.manage', 'game-servers.manage'];
+const READ: readonly Ability[] = ['firewall.read', 'attacks.read'];
+const MANAGE: readonly Ability[] = [...READ, 'firewall.manage'];
 
 /** The abilities of a role in the interfaces for keys; rows of the portal name roles themselves. */
 const ROLE_ABILITIES: Readonly<Record<Role, ReadonlySet<Ability>>> = {
-  'read-only': new Set(READ),
-  member: new Set(MANAGE),
-  admin: new Set(MANAGE),
-  owner: new Set(MANAGE),
+  'read-only': abilitiesOf('read-only', READ),
+  member: abilitiesOf('member', MANAGE),
+  admin: abilitiesOf('admin', MANAGE),
+  owner: abilitiesOf('owner', MANAGE),
 };
+
+function abilitiesOf(role: Role, others: readonly Ability[]): ReadonlySet<Ability> {
+  return new Set([...abilitiesOfRights(rightsOfRole(role)), ...others]);
+}
 
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
@@ -58,16 +67,16 @@ export async function loadSession(
     isOperator: row.is_operator,
   };
   const touch = row.is_stale ? () => touchSession(db, row.session_id) : null;
-  const by = slug === null ? person : toMember(person, row);
+  const by = slug === null ? person : (toMember(person, row) ?? toGuest(person, row));
   return { by, expiresAt: row.expires_at, touch };
 }
 
-function toMember(person: Person, { organisation, acting_id, role: own }: SessionRow): Member {
+function toMember(person: Person, row: SessionRow): Member | null {
+  const { organisation, acting_id, role: own } = row;
   const isActing = acting_id !== null && acting_id === organisation?.id;
   const role = isActing ? 'owner' : own;
-  if (organisation === null || role === null) {
-    throw new Problem('not_found', 'There is no organisation of this name that you belong to.');
-  }
+  if (organisation === null || role === null) return null;
+  const serverRights = serverRightsOf(row);
   return {
     kind: 'member',
     person,
@@ -75,11 +84,42 @@ function toMember(person: Person, { organisation, acting_id, role: own }: Sessio
     isActing,
     organisationId: organisation.id,
     organisation: toOrganisationView(organisation),
-    abilities: ROLE_ABILITIES[role],
+    abilities: new Set([...ROLE_ABILITIES[role], ...abilitiesFor(serverRights)]),
     prefixes: null,
     servers: null,
     managedServers: null,
+    serverRights,
   };
+}
+
+function toGuest(person: Person, row: SessionRow): Guest {
+  const { organisation } = row;
+  const serverRights = serverRightsOf(row);
+  if (organisation === null || serverRights.size === 0) {
+    throw new Problem('not_found', 'There is no organisation of this name that you belong to.');
+  }
+  const servers = [...serverRights.keys()];
+  return {
+    kind: 'guest',
+    person,
+    organisationId: organisation.id,
+    organisation: toOrganisationView(organisation),
+    abilities: abilitiesFor(serverRights),
+    prefixes: [],
+    servers,
+    managedServers: servers,
+    serverRights,
+  };
+}
+
+function serverRightsOf({ server_rights: stored }: SessionRow): ServerRights {
+  const entries = Object.entries(stored ?? {});
+  return new Map(entries.map(([uuid, rights]) => [uuid, new Set(rights.filter(isServerRight))]));
+}
+
+/** What the rights to any of the servers let through to the rows; the right to the one server is checked there. */
+function abilitiesFor(serverRights: ServerRights): ReadonlySet<Ability> {
+  return abilitiesOfRights([...serverRights.values()].flatMap((rights) => [...rights]));
 }
 
 /** A token of a Cookie header; null without a well-formed one. */
@@ -103,6 +143,8 @@ interface SessionRow {
   readonly expires_at: Date;
   readonly organisation: Organisation | null;
   readonly role: Role | null;
+  /** The person's rights to servers of the organisation, by uuid; null without any. */
+  readonly server_rights: Readonly<Record<string, readonly string[]>> | null;
 }
 
 /** A session ends after 30 days, and after 7 without a request. */
@@ -115,7 +157,10 @@ async function findSession(
     select s.id as session_id, p.id as person_id, p.email, p.is_operator,
            case when p.is_operator then s.acting_id end as acting_id,
            s.last_seen_at < now() - interval '1 minute' as is_stale, s.expires_at,
-           case when o.id is not null then to_jsonb(o) end as organisation, m.role
+           case when o.id is not null then to_jsonb(o) end as organisation, m.role,
+           (select jsonb_object_agg(sp.server, sp.rights)
+              from server_people sp join game_servers g on g.uuid = sp.server
+             where sp.person_id = p.id and g.organisation_id = o.id) as server_rights
       from sessions s
       join people p on p.id = s.person_id and p.disabled_at is null
       left join organisations o on o.slug = ${slug}

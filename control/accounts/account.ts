@@ -174,7 +174,8 @@ export function secondFactorHandlers(): Pick<Handlers, 'removeTotp' | 'renewReco
 interface OrganisationRow {
   readonly slug: string;
   readonly name: string;
-  readonly role: Role;
+  /** `guest`: rights to single servers only. */
+  readonly role: Role | 'guest';
   readonly owner: Owner;
 }
 
@@ -187,10 +188,13 @@ async function readWhoAmI(db: Db, person: Person): Promise<object> {
   }>`
     select p.name, a.slug as acting_for, coalesce((
         select json_agg(json_build_object('slug', o.slug, 'name', o.name, 'owner', o.owner,
-                                          'role', case when o.id = a.id then 'owner' else m.role end) order by o.slug)
+                                          'role', case when o.id = a.id then 'owner' else coalesce(m.role, 'guest') end)
+                        order by o.slug)
           from organisations o
           left join members m on m.organisation_id = o.id and m.person_id = p.id
-         where m.person_id is not null or o.id = a.id), '[]') as organisations
+         where m.person_id is not null or o.id = a.id
+            or exists (select from server_people sp join game_servers g on g.uuid = sp.server
+                        where sp.person_id = p.id and g.organisation_id = o.id)), '[]') as organisations
       from people p
       join sessions s on s.id = ${person.sessionId}
       left join organisations a on a.id = s.acting_id and p.is_operator

@@ -12,8 +12,17 @@ import { passkeyHandlers, passkeySignInHandlers } from './passkeys/passkeys.ts';
 import { signInHandlers } from './sign-in.ts';
 
 export { hashing, releaseHashing } from './hashing.ts';
-export { createOperatorLink, createReset, findFirstOperator } from './links/link-store.ts';
-export { findPersonByEmail } from './person-store.ts';
+export {
+  createOperatorLink,
+  createReset,
+  findFirstOperator,
+  listServerLinks,
+  voidLinksOf,
+  withdrawServerLink,
+} from './links/link-store.ts';
+export { type LinkDeps, makeLink } from './links/link-mail.ts';
+export { findPersonByEmail, requireEmail } from './person-store.ts';
+export { giveRights, loadServerPeople, lockRights, takeRights } from './server-rights-store.ts';
 
 /** People: how they sign in, what they belong to, and links. */
 export function createAccounts({ publicUrl, mail }: LinkDeps) {

@@ -1,4 +1,4 @@
-import { loadSuggestions, suggestionView } from '../attacks/index.ts';
+import { loadSuggestions, suggestionView } from '../detection/index.ts';
 import { findOrganisation } from '../access/index.ts';
 import type { Db, Tx } from '../db/database.ts';
 import type { Handlers } from '../http/operations/handlers.ts';

@@ -6,7 +6,7 @@ import { Registry } from 'prom-client';
 import type { CollectorStatus } from '@portcullis/link/messages/collector.ts';
 import type { AgentRequest } from '@portcullis/link/messages/messages.ts';
 import type { Db } from '../db/database.ts';
-import type { DetectionService } from '../fleet/index.ts';
+import type { DetectionService } from '../agents/detection-service.ts';
 import { testDatabase } from '../db/testing.ts';
 import { enrolAgent } from '../agent-credential.ts';
 import { createCollectors, loadCollectorStatuses } from './index.ts';

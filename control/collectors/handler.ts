@@ -18,7 +18,7 @@ import { AgentScopes, type BoundRequest } from '../agents/scope.ts';
 import type { Db } from '../db/database.ts';
 import { isUnavailable } from '../db/failure.ts';
 import type { CollectorExporter } from '../db/schema.ts';
-import { answerDetection, type DetectionService } from '../fleet/index.ts';
+import { answerDetection, type DetectionService } from '../agents/detection-service.ts';
 
 const REPORT_MS = 10_000;
 /** Notices may be lost. */

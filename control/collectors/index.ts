@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client';
 import { isRequestOf } from '@portcullis/link/messages/messages.ts';
 import type { Admit, AgentHandler, ControlSide } from '@portcullis/link/transport/transport.ts';
 import type { Db } from '../db/database.ts';
-import type { DetectionService } from '../fleet/index.ts';
+import type { DetectionService } from '../agents/detection-service.ts';
 import { admitAgent } from '../agent-credential.ts';
 import { registerCollectorGauges } from './gauges.ts';
 import { createCollectorHandler } from './handler.ts';

@@ -52,7 +52,8 @@ const OWN_LOCKS = [
   'control/accounts/',
   'control/joining/',
   // Attacks, deliveries and events: tables that no request of a tenant writes to.
-  'control/attacks/',
+  'control/detection/',
+  'control/response/',
   'control/events/',
   'control/webhooks/',
   'control/fleet/timers/',

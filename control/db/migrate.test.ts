@@ -12,6 +12,8 @@ const APPLIED = [
   ['0002-people.sql', '95b793634d464ff5de893e8c81acde7b2e55b9788d7cc6564857e35abef5a979'],
   ['0003-wire.sql', '178d30a415cb33fbddd113601a179b3a6fb2cc91019e312baa4d471263fc20ca'],
   ['0006-postgres-15.sql', '5dbd8cbc9003158b9760e17178c2ea694e4a3bd4624d97f5f77fc1b172187201'],
+  ['0008-outbox.sql', '4c49d5b28032638ac2944fa3178a21001ec329cf231de8f518bdcbf19106d31a'],
+  ['0013-server-people.sql', 'a2a6f4938f7bb0a4196191ecc7ac62349cea476e6742e8d86a05b35b46d4f08f'],
 ];
 const two = { name: '0002-more.sql', text: '', hash: 'b' };
 

@@ -2,20 +2,20 @@ import type { AgentHandler, ControlSide } from '@portcullis/link/transport/trans
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Db } from '../db/database.ts';
-import { createEdgeHandler, type DetectionService, NO_DETECTION } from './edges/handler.ts';
+import { type DetectionService, NO_DETECTION } from '../agents/detection-service.ts';
+import { createEdgeHandler } from './edges/handler.ts';
 import { createEnforcement, type EnforcementReader } from './edges/enforcement.ts';
 import type { LiveGeneration } from './edges/store.ts';
 import { createFleetEvents, type FleetEvents } from './events.ts';
 import { registerFleetGauges } from './edges/gauges.ts';
 import { createEdgeQueries, type QueryEdges } from './edges/queries.ts';
 import { startHoldingScheduler } from './timers/holdings.ts';
-import type { Sweep } from './timers/retention.ts';
+import type { OtherSweeps } from './timers/retention.ts';
 import { loadSourceSets } from './policies/source-sets.ts';
 import { startSweeps } from './timers/sweeps.ts';
 import { Announcer } from './sync/announcer.ts';
 import { SyncService } from './sync/sync.ts';
 
-export { answerDetection, type DetectionService } from './edges/handler.ts';
 export type { QueryEdges } from './edges/queries.ts';
 export type { EnforcementReader } from './edges/enforcement.ts';
 export { type EdgeStatus, loadEdgeStatuses } from './edges/status.ts';
@@ -29,8 +29,8 @@ export interface FleetDeps {
   readonly log: Logger;
   /** Receives the measurements of edges; absent when attacks are not recorded. */
   readonly watch?: DetectionService;
-  /** Runs with the sweeps of the fleet's own tables. */
-  readonly sweepAttacks: Sweep;
+  /** Run with the sweeps of the fleet's own tables. */
+  readonly otherSweeps: OtherSweeps;
   /** Called with generations that every edge has. */
   readonly onLive?: ((generations: readonly LiveGeneration[]) => void) | undefined;
 }
@@ -63,7 +63,7 @@ export function createFleet({
   registry,
   log,
   watch = NO_DETECTION,
-  sweepAttacks,
+  otherSweeps,
   onLive,
 }: FleetDeps): Fleet {
   const logged = createFleetEvents(log, registry);
@@ -91,7 +91,7 @@ export function createFleet({
     announce: () => announcer?.announce(),
     startTimers() {
       const scheduler = startHoldingScheduler({ db, events });
-      const sweeps = startSweeps({ db, sync, events, sweepAttacks });
+      const sweeps = startSweeps({ db, sync, events, otherSweeps });
       return {
         wake: () => scheduler.wake(),
         async stop() {

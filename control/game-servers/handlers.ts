@@ -1,12 +1,15 @@
-import { keyActor } from '../access/index.ts';
+import { SEES } from '@portcullis/core/access/server-rights.ts';
+import { keyActor, rightsOn } from '../access/index.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { notSeen } from '../http/operations/not-found.ts';
+import { loadActivity, recordActivity } from './activity.ts';
 import { historyView, loadHistory } from './history.ts';
 import { instruct } from './instruct.ts';
 import { readLines, readLive, readProblem } from './live.ts';
 import type { NodeCalls } from './nodes/calls.ts';
 import { reinstallServer } from './reinstall.ts';
-import { listServers, listStatuses, loadBuild, loadServer } from './store.ts';
+import { requireServer } from './require-server.ts';
+import { listServers, listStatuses, loadBuild } from './store.ts';
 import { buildView, consoleView, detailView, listedView, statusView } from './views.ts';
 
 /** Operations 7 to 10 of the interface, and the x1 operations on game servers. */
@@ -21,19 +24,20 @@ export type GameServerHandlers = Pick<
   | 'readGameServerHistory'
   | 'readConsole'
   | 'reinstallGameServer'
+  | 'listServerActivity'
 >;
 
 const DEFAULT_LINES = 100;
 
 export function createHandlers(calls: NodeCalls): GameServerHandlers {
   return {
+    ...createConsoleHandlers(calls),
     async listGameServers(call, db) {
       const servers = await listServers(db, call.by);
       return { status: 200, body: { data: servers.map(listedView) } };
     },
     async readGameServer(call, db) {
-      const server = await loadServer(db, call.by, 'game-servers.read', call.params.slice);
-      if (server === null) throw notSeen();
+      const server = await requireServer(db, call, SEES);
       const live = await readLive(calls, server);
       return { status: 200, body: { data: detailView(server, live) } };
     },
@@ -51,26 +55,40 @@ export function createHandlers(calls: NodeCalls): GameServerHandlers {
       const build = await loadBuild(db, call.by, call.params.slice);
       if (build === null) throw notSeen();
       const problem = await readProblem(calls, build);
-      return { status: 200, body: { data: buildView(build, problem) } };
+      return {
+        status: 200,
+        body: { data: buildView(build, problem, rightsOn(call.by, build.uuid)) },
+      };
     },
     async readGameServerHistory(call, db) {
-      const server = await loadServer(db, call.by, 'game-servers.read', call.params.slice);
-      if (server === null) throw notSeen();
+      const server = await requireServer(db, call, SEES);
       return { status: 200, body: historyView(await loadHistory(db, server.uuid)) };
     },
     async reinstallGameServer(call, tx) {
-      const server = await loadServer(tx, call.by, 'game-servers.manage', call.params.slice);
-      const epoch = server && (await reinstallServer(tx, server.uuid, keyActor(call)));
-      if (server === null || epoch === null) throw notSeen();
+      const server = await requireServer(tx, call, 'settings.reinstall');
+      const epoch = await reinstallServer(tx, server.uuid, keyActor(call));
+      if (epoch === null) throw notSeen();
+      await recordActivity(tx, call, 'reinstall', {});
       const message = `The server ${server.name} is installed again.`;
       return { status: 200, body: { data: { uuid: server.uuid, epoch }, message } };
     },
+  };
+}
+
+/** What a server wrote, and what was done with it. */
+function createConsoleHandlers(
+  calls: NodeCalls,
+): Pick<Handlers, 'readConsole' | 'listServerActivity'> {
+  return {
     async readConsole(call, db) {
-      const server = await loadServer(db, call.by, 'game-servers.manage', call.params.slice);
-      if (server === null) throw notSeen();
+      const server = await requireServer(db, call, 'control.console');
       const { lines: last = DEFAULT_LINES, colours = false } = call.query;
       const console = await readLines(calls, server, { last, colours });
       return { status: 200, body: { data: consoleView(console) } };
+    },
+    async listServerActivity(call, db) {
+      const { uuid } = await requireServer(db, call, 'activity.read');
+      return { status: 200, body: await loadActivity(db, uuid, call.query) };
     },
   };
 }

@@ -12,6 +12,8 @@ import { admitAgent } from '../agent-credential.ts';
 import { NodeHandler } from './nodes/node-handler.ts';
 import { PowerStates } from './nodes/power-states.ts';
 
+export { recordActivity } from './activity.ts';
+export { requireServer, type ServerCall } from './require-server.ts';
 export { reinstallServer } from './reinstall.ts';
 export { loadNodeStatuses, type NodeStatus } from './nodes/status.ts';
 

@@ -1,16 +1,28 @@
 import { sql } from 'kysely';
 import type { NodeAnswer, NodeCall } from '@portcullis/link/messages/node.ts';
-import { keyActor, recordAudit } from '../access/index.ts';
+import type { ServerRight } from '@portcullis/core/access/server-rights.ts';
+import { type Caller, keyActor, recordAudit } from '../access/index.ts';
 import type { Reader } from '../db/database.ts';
-import type { CallerCall, Writing } from '../http/operations/operation.ts';
-import { notSeen } from '../http/operations/not-found.ts';
+import type { Writing } from '../http/operations/operation.ts';
 import type { NodeCalls, Silence } from './nodes/calls.ts';
-import { loadServer, type ServerRow } from './store.ts';
+import { recordActivity } from './activity.ts';
+import { requireServer, type ServerCall } from './require-server.ts';
+import type { ServerRow } from './store.ts';
+
+/** The right that an instruction needs. */
+function rightFor(instruction: Instruction): ServerRight {
+  if (instruction.kind === 'command') return 'control.console';
+  return RIGHT_OF_SIGNAL[instruction.signal];
+}
+
+const RIGHT_OF_SIGNAL = {
+  start: 'control.start',
+  stop: 'control.stop',
+  kill: 'control.stop',
+  restart: 'control.restart',
+} as const satisfies Record<string, ServerRight>;
 
 export type Instruction = Extract<NodeCall['call'], { readonly kind: 'power' | 'command' }>;
-
-/** A request about a server of the caller. */
-type ServerCall = CallerCall<{ readonly slice: string }>;
 
 /** The responses of power and command: 4.9 and 4.10 of the interface. */
 export interface Acknowledged {
@@ -24,11 +36,10 @@ export interface Acknowledged {
 export async function instruct(
   calls: NodeCalls,
   db: Reader,
-  call: ServerCall & Writing,
+  call: ServerCall & Writing<Caller>,
   instruction: Instruction,
 ): Promise<Acknowledged> {
-  const server = await loadServer(db, call.by, 'game-servers.manage', call.params.slice);
-  if (server === null) throw notSeen();
+  const server = await requireServer(db, call, rightFor(instruction));
   if (!server.provisioned) return refused(422, wordUnprovisioned(server));
   const entry = await audit(db, call, instruction);
   const withinMs = calls.timeouts.instructMs;
@@ -81,19 +92,21 @@ function asClause(sentence: string): string {
 }
 
 /** Written before the outcome is known, so that a dead process leaves the attempt. */
-async function audit(db: Reader, call: ServerCall & Writing, instruction: Instruction) {
+async function audit(db: Reader, call: ServerCall & Writing<Caller>, instruction: Instruction) {
   const { kind, ...detail } = instruction;
   const actor = keyActor(call);
   // Reads the rights of the caller again, so that nothing is sent for one who lost them.
-  const id = await call.write((tx) =>
-    recordAudit(tx, {
+  const id = await call.write(async (tx, by) => {
+    await requireServer(tx, { ...call, by }, rightFor(instruction));
+    await recordActivity(tx, call, kind, detail);
+    return recordAudit(tx, {
       actor,
       organisationId: call.by.organisationId,
       action: `server.${kind}`,
       target: `server:${call.params.slice}`,
       detail,
-    }),
-  );
+    });
+  });
   return {
     async close({ body }: Acknowledged): Promise<void> {
       const outcome = JSON.stringify(body);

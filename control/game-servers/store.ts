@@ -1,7 +1,6 @@
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { ServerPort, ServerState } from '@portcullis/core/game-servers/power.ts';
-import type { Ability } from '@portcullis/core/access/abilities.ts';
 import { type ServerHolder, withinReach } from '../access/index.ts';
 import type { Db, Reader } from '../db/database.ts';
 import type { BuildState } from '../db/schema.ts';
@@ -33,7 +32,7 @@ const LISTED = sql.raw(
 /** The servers that the caller sees, by name, then uuid. In byte order, so that every database sorts equally. */
 export async function listServers(db: Db, caller: ServerHolder): Promise<ListedServer[]> {
   const { rows } = await sql<ListedServer>`
-    select ${LISTED} from game_servers where ${withinReach(caller, 'game-servers.read')}
+    select ${LISTED} from game_servers where ${withinReach(caller)}
      order by game_servers.name collate "C", game_servers.uuid`.execute(db);
   return rows;
 }
@@ -42,13 +41,12 @@ export async function listServers(db: Db, caller: ServerHolder): Promise<ListedS
 export async function loadServer(
   db: Reader,
   caller: ServerHolder,
-  ability: Ability,
   uuid: string,
 ): Promise<ServerRow | null> {
   const { rows } = await sql<ServerRow>`
     select ${LISTED}, nodes.name as node, game_servers.build_state as "buildState"
       from game_servers join nodes on nodes.id = game_servers.node_id
-     where ${one(caller, ability, uuid)}`.execute(db);
+     where ${one(caller, uuid)}`.execute(db);
   return rows[0] ?? null;
 }
 
@@ -87,7 +85,7 @@ export async function listStatuses(db: Db, caller: ServerHolder): Promise<Server
       join services on services.id = service_id
       join nodes on nodes.id = node_id,
            lateral (select ${IS_CONNECTED} as is_connected) as node_state
-     where ${withinReach(caller, 'game-servers.read')}
+     where ${withinReach(caller)}
      order by game_servers.name collate "C", uuid`.execute(db);
   return rows;
 }
@@ -127,10 +125,10 @@ export async function loadBuild(
              as "portsOpen", ${IS_CONNECTED} as "nodeConnected", eggs.egg as "parsedEgg"
       from game_servers join nodes on nodes.id = game_servers.node_id
                         join eggs on eggs.digest = game_servers.egg_digest
-     where ${one(caller, 'game-servers.read', uuid)}`.execute(db);
+     where ${one(caller, uuid)}`.execute(db);
   return rows[0] ?? null;
 }
 
-function one(caller: ServerHolder, ability: Ability, uuid: string): RawBuilder<unknown> {
-  return sql`game_servers.uuid = ${uuid} and ${withinReach(caller, ability)}`;
+function one(caller: ServerHolder, uuid: string): RawBuilder<unknown> {
+  return sql`game_servers.uuid = ${uuid} and ${withinReach(caller)}`;
 }

@@ -1,3 +1,4 @@
+import { completeRights, type ServerRight } from '@portcullis/core/access/server-rights.ts';
 import { findFilter } from '@portcullis/core/filters/catalogue.ts';
 import { filterOfEgg } from '@portcullis/core/filters/of-egg.ts';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
@@ -65,7 +66,11 @@ function allocationView(ip: string, port: number) {
 }
 
 /** `problem`: by its node. */
-export function buildView(build: ServerBuildRow, problem: string | null) {
+export function buildView(
+  build: ServerBuildRow,
+  problem: string | null,
+  rights: ReadonlySet<ServerRight>,
+) {
   const { uuid, state, reason, log, epoch, node, nodeConnected, egg, suspended } = build;
   const { ip, port, ports } = build;
   return {
@@ -78,6 +83,7 @@ export function buildView(build: ServerBuildRow, problem: string | null) {
     node_connected: nodeConnected,
     egg,
     suspended,
+    rights: completeRights(rights),
     problem,
     allocation: allocationView(ip, port),
     allocations: ports,

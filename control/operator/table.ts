@@ -34,7 +34,9 @@ type Column = ColumnType | readonly [column: string, type: ColumnType] | MappedC
 
 /** Columns by field; a field that is an object may have a column for each of its own. */
 type Columns<T> = {
-  readonly [Field in keyof T & string]: Column | (T[Field] extends object ? Columns<T[Field]> : never);
+  readonly [Field in keyof T & string]:
+    | Column
+    | (T[Field] extends object ? Columns<T[Field]> : never);
 };
 
 interface TableOptions<T extends object, Facts extends object> {
@@ -94,16 +96,6 @@ export function kindTable<T extends object, Facts extends object = object>(
   );
   const factual = Object.entries<RawBuilder<unknown>>(facts ?? {});
   const known = factual.map(([name, fact]) => sql`${fact} as ${sql.ref(name)}`);
-  const written = [
-    ...fields.map(({ field, column, write }) => [column, write(given(field))] as const),
-    ...Object.entries(derived),
-  ];
-  const typed = sql.join(fields.map(({ field, type }) => sql`${sql.id(field)} ${sql.raw(type)}`));
-  const changes = sql.join(
-    written
-      .filter(([column]) => column !== keyName)
-      .map(([column]) => sql`${sql.ref(column)} = excluded.${sql.ref(column)}`),
-  );
   return {
     async load(db, keys, organisation) {
       const wanted = keys ?? null;
@@ -123,16 +115,7 @@ export function kindTable<T extends object, Facts extends object = object>(
         facts: Object.fromEntries(factual.map(([name]) => [name, row[name]])) as Facts,
       }));
     },
-    async upsert({ tx, owner }, objects) {
-      const rows = objects.map((object) =>
-        Object.fromEntries(fields.map(({ field, path }) => [field, memberOf(object, path)])),
-      );
-      await sql`
-        insert into ${sql.table(table)} (${sql.join(written.map(([column]) => sql.ref(column)))}, owner)
-        select ${sql.join(written.map(([, value]) => value))}, ${owner}
-          from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as given (${typed})
-        on conflict (${sql.ref(keyName)}) do update set ${changes}`.execute(tx);
-    },
+    upsert: (batch, objects) => upsert(batch, objects, { table, keyName, fields, derived }),
     async adopt(tx, keys) {
       await sql`
         update ${sql.table(table)} set owner = 'fleet'
@@ -145,6 +128,38 @@ export function kindTable<T extends object, Facts extends object = object>(
       );
     },
   };
+}
+
+interface Upserting {
+  readonly table: string;
+  readonly keyName: string;
+  readonly fields: readonly FieldColumn[];
+  readonly derived: Readonly<Record<string, RawBuilder<unknown>>>;
+}
+
+async function upsert(
+  { tx, owner }: Batch,
+  objects: readonly object[],
+  { table, keyName, fields, derived }: Upserting,
+): Promise<void> {
+  const written = [
+    ...fields.map(({ field, column, write }) => [column, write(given(field))] as const),
+    ...Object.entries(derived),
+  ];
+  const typed = sql.join(fields.map(({ field, type }) => sql`${sql.id(field)} ${sql.raw(type)}`));
+  const changes = sql.join(
+    written
+      .filter(([column]) => column !== keyName)
+      .map(([column]) => sql`${sql.ref(column)} = excluded.${sql.ref(column)}`),
+  );
+  const rows = objects.map((object) =>
+    Object.fromEntries(fields.map(({ field, path }) => [field, memberOf(object, path)])),
+  );
+  await sql`
+    insert into ${sql.table(table)} (${sql.join(written.map(([column]) => sql.ref(column)))}, owner)
+    select ${sql.join(written.map(([, value]) => value))}, ${owner}
+      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as given (${typed})
+    on conflict (${sql.ref(keyName)}) do update set ${changes}`.execute(tx);
 }
 
 /** The value of a field in what is written: `given('limits/memory')`. */

@@ -2,8 +2,9 @@ import { SHIPPED_EGGS } from '../fleet-file/read/egg-files.ts';
 import { sql } from 'kysely';
 import { createAdministration } from '../administration/index.ts';
 import { createAccounts, releaseHashing } from '../accounts/index.ts';
+import { createServerPeople } from '../server-people/index.ts';
 import { createJoining } from '../joining/index.ts';
-import { createAttacks } from '../attacks/index.ts';
+import { createHistory } from '../history/index.ts';
 import { type Access, createAccess, createKey } from '../access/index.ts';
 import type { Db } from '../db/database.ts';
 import { testDatabase } from '../db/testing.ts';
@@ -158,7 +159,7 @@ function serverDeps({
 }: HttpParts): HttpDeps {
   const publicUrl = 'https://portcullis.example';
   const firewall = createFirewall({ loadSourceSets, queryEdges, publicUrl, registry, log });
-  const attacks = createAttacks({ db, publicUrl, registry, log });
+  const history = createHistory({ publicUrl });
   const webhooks = createWebhooks({ db, networks: [], registry, log });
   const good = { ok: true, detail: 'As it should be.' };
   return {
@@ -174,8 +175,9 @@ function serverDeps({
     handlers: {
       ...firewall.handlers,
       ...gameServers.handlers,
-      ...attacks.handlers,
+      ...history.handlers,
       ...createAccounts({ publicUrl, mail: null }).handlers,
+      ...createServerPeople({ publicUrl, mail: null }).handlers,
       ...createJoining().handlers,
       ...createAdministration({
         ...ADMINISTRATION,

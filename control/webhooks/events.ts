@@ -7,7 +7,8 @@ export interface WebhookEvents {
     readonly webhookId: number;
     readonly kind: string;
     readonly attempts: number;
-    readonly result: 'delivered' | 'retried' | 'failed';
+    /** Superseded: its lease had ended, another process had begun the next attempt, and nothing was stored. */
+    readonly result: 'delivered' | 'retried' | 'failed' | 'superseded';
     readonly error: string | null;
     /** Why there was no answer, which only the operator may read. */
     readonly detail: string | null;

@@ -3,15 +3,14 @@ import type { Parsed } from '@portcullis/core/net/parsed.ts';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Db } from '../db/database.ts';
-import { type Dispatcher, startDispatcher } from './dispatcher.ts';
+import type { Outbox } from '../outbox/index.ts';
+import { startDispatcher } from './dispatcher.ts';
 import { createWebhookEvents } from './events.ts';
 import { fetchPublicText } from './fetch-text.ts';
 import { createWebhookHandlers, type WebhookHandlers } from './handlers.ts';
 import { installationAddresses } from './own-addresses.ts';
 import { resolveName } from './resolve.ts';
 import { loadCollectorListeners } from './store.ts';
-
-export type { Dispatcher } from './dispatcher.ts';
 
 export interface WebhookDeps {
   readonly db: Db;
@@ -27,7 +26,7 @@ export interface WebhookDeps {
 export interface Webhooks {
   readonly handlers: WebhookHandlers;
   /** Starts to deliver once the database is available. */
-  startDeliveries(): Dispatcher;
+  startDeliveries(): Outbox;
   /** Fetches a text that an operator named, from where webhooks may go too. */
   readonly fetchText: FetchText;
 }

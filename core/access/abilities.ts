@@ -5,6 +5,8 @@ const AREA_OF = {
   'attacks.read': 'attack_history_api',
   'game-servers.read': null,
   'game-servers.manage': null,
+  'game-servers.files': null,
+  'game-servers.settings': null,
 } as const satisfies Record<string, Flag | null>;
 
 export type Ability = keyof typeof AREA_OF;

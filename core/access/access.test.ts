@@ -67,6 +67,8 @@ test('requires flags for the firewall and the attack history, but not for game s
       ['attacks.read', 'attack_history_api'],
       ['game-servers.read', null],
       ['game-servers.manage', null],
+      ['game-servers.files', null],
+      ['game-servers.settings', null],
     ],
   );
 });

@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { repeated } from '@portcullis/core/testing/repeated.ts';
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import { frameOf, udpPacket } from '@portcullis/dataplane/testing/frames.ts';
 import { allowPort, denyAll, EARLY_SETTINGS } from '@portcullis/dataplane/testing/policies.ts';
@@ -32,17 +33,19 @@ import { type Namespace, Network } from '../stack/netns.ts';
 import { missing } from '../requirements.ts';
 import { eventually } from '../system/stack-fixture.ts';
 
+/** Of each property: the kernel takes up to a second to verify the programs of a new driver. */
+const RUNS = repeated(5);
 const lacking = missing(['root', 'netns', 'bpf']);
 if (lacking !== null && process.env['PORTCULLIS_TEST_REQUIRE'] === 'all') {
   throw new Error(`these tests may not be skipped here, and cannot run: ${lacking}`);
 }
 
 describe("the kernel's early drop", { skip: lacking ?? false }, () => {
-  earlyDropSuite(() => createKernelDriver({ pins: '' }), 20);
+  earlyDropSuite(() => createKernelDriver({ pins: '' }), RUNS);
   countSuite(() => createKernelDriver({ pins: '' }));
   statelessDropsSuite(() => createKernelDriver({ pins: '' }));
   greetingsSuite(() => createKernelDriver({ pins: '' }));
-  capacitySuite((capacity) => createKernelDriver({ pins: '', capacity }), 20);
+  capacitySuite((capacity) => createKernelDriver({ pins: '', capacity }), RUNS);
 });
 
 describe("the kernel's early drop at tc ingress", { skip: lacking ?? false }, () => {

@@ -4,7 +4,7 @@ import { production, withoutComments } from './sources.ts';
 
 /** Where requests are handled. Timers and agents write in other folders, by no caller's right. */
 const OF_REQUESTS =
-  /^control\/(?:http|access|accounts|administration|joining|firewall|events|declared)\/|^control\/(?:game-servers|webhooks|attacks)\/(?:handlers|instruct|live|detail)\.ts$/;
+  /^control\/(?:http|access|accounts|administration|joining|firewall|events|declared)\/|^control\/(?:game-servers|webhooks|history)\/(?:handlers|instruct|live|detail)\.ts$/;
 
 /** What may open a transaction there. */
 const OPENERS: Readonly<Record<string, string>> = {

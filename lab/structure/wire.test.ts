@@ -20,7 +20,7 @@ test('every subscription to NATS goes through the one function that checks messa
 });
 
 test('every transport serves agents at their rates', () => {
-  const text = withoutComments(join('control', 'agents', 'links.ts'));
+  const text = withoutComments(join('control', 'links', 'links.ts'));
   const handlers = text.match(/^ +handler: .*$/gm) ?? [];
   assert.equal(handlers.length, 3);
   for (const handler of handlers) assert.match(handler, /handler: rates\.limit\(/);

@@ -39,6 +39,12 @@ describe('the suites', () => {
     assert.deepEqual(findFiles(root, ['test'], ['lab/']), FILES.slice(1).filter(isNoSoak));
   });
 
+  it('begin with the longest files of the system suite', () => {
+    const longest = ['lab/system/machines/machines.test.ts', 'lab/portal/people.test.ts'];
+    const [stage] = planStages(['lab/drivers/driver.test.ts', ...longest.toReversed()], false);
+    assert.deepEqual(stage?.processes.flat(), [...longest, 'lab/drivers/driver.test.ts']);
+  });
+
   it('run the files that need the machine to themselves last and one at a time', () => {
     const stages = planStages(FILES.filter(isNoSoak), false);
     const alone = stages.at(-1);

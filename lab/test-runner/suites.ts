@@ -21,10 +21,26 @@ const SOAK = /^lab\/soak\//;
 const ALONE = /^lab\/(?:system\/alone|journey)\//;
 /** Files that cannot share a process with others, because they measure its heap. */
 const OWN_PROCESS = new Set([
-  'control/attacks/watch/detector-host.test.ts',
+  'control/detection/watch/detector-host.test.ts',
   'node/console/server-console.test.ts',
   'node/many.test.ts',
 ]);
+/** The longest of the system suite, which begin first so that none of them ends long after all others. */
+const LONGEST = [
+  'lab/system/machines/machines.test.ts',
+  'lab/portal/people.test.ts',
+  'lab/portal/portal.test.ts',
+  'lab/differential/differential.test.ts',
+  'lab/drivers/early-drop-driver.test.ts',
+  'lab/system/edge/full-disk.test.ts',
+  'lab/system/edge/trial.test.ts',
+  'lab/system/first-start/closed-checkout.test.ts',
+  'lab/system/machines/two-commands.test.ts',
+  'lab/system/first-start/readme.test.ts',
+  'lab/system/docs/pages.test.ts',
+];
+/** The number of processes beyond the cores: files wait for boots, leases and timers half of their time. */
+const WAITING = 2;
 /** A process costs about a second to start, and the last ones should end together. */
 const FILES_PER_PROCESS = 8;
 /** What runs longer in the soak. */
@@ -65,10 +81,10 @@ export function planStages(files: readonly string[], isSoak: boolean): Stage[] {
     files.filter((file) => !ALONE.test(file)),
     (file) => (SYSTEM.test(file) ? 'system' : 'test'),
   );
-  const cores = availableParallelism();
+  const concurrency = availableParallelism() + WAITING;
   const stages: Stage[] = [
-    { name: 'test', processes: share(test), concurrency: cores + 1, testLimitMs: 120_000 },
-    { name: 'system', processes: each(system), concurrency: cores, testLimitMs: 480_000 },
+    { name: 'test', processes: share(test), concurrency, testLimitMs: 120_000 },
+    { name: 'system', processes: each(longestFirst(system)), concurrency, testLimitMs: 480_000 },
     { name: 'alone', processes: each(alone), concurrency: 1, testLimitMs: 240_000 },
   ];
   return stages.filter(({ processes }) => processes.length > 0);
@@ -85,6 +101,11 @@ function suiteOf(file: string): Suite {
 
 function each(files: readonly string[]): string[][] {
   return files.map((file) => [file]);
+}
+
+function longestFirst(files: readonly string[]): string[] {
+  const known = LONGEST.filter((file) => files.includes(file));
+  return [...known, ...files.filter((file) => !LONGEST.includes(file))];
 }
 
 function share(files: readonly string[]): string[][] {

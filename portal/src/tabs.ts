@@ -2,7 +2,16 @@
 export const TABS = {
   '/addresses/$ip': ['rules', 'filters', 'geo', 'drops', 'explain', 'history', 'edges'],
   '/operator': ['organisations', 'people', 'fleet', 'audit'],
-  '/servers/$uuid': ['console', 'resources', 'history', 'ports', 'build', 'settings'],
+  '/servers/$uuid': [
+    'console',
+    'resources',
+    'history',
+    'ports',
+    'build',
+    'people',
+    'activity',
+    'settings',
+  ],
   '/settings': ['keys', 'members', 'webhooks', 'organisation'],
 } as const;
 

@@ -6,8 +6,10 @@ import { eachOf } from '../../file/load.ts';
 import { loadOpenTo } from '../../open-to.ts';
 import { type CallOptions, withCallOptions } from '../../options.ts';
 import { print, printJson, printTable } from '../../output.ts';
+import { addActivity } from './activity.ts';
 import { findUuid } from './find.ts';
 import { addLogs } from './logs.ts';
+import { addPeople } from './people.ts';
 import { addPower } from './power.ts';
 import { addReinstall } from './reinstall.ts';
 import { addShow } from './show.ts';
@@ -15,7 +17,7 @@ import { addShow } from './show.ts';
 export function addServers(program: Command): void {
   const servers = program
     .command('servers')
-    .description('game servers: state, power, console')
+    .description('game servers: state, power, console, people')
     .addHelpText(
       'after',
       `
@@ -28,6 +30,8 @@ A server is named by its uuid, or by its name if no other server has it.
   portcullis servers logs Survival --lines 200
   portcullis servers logs Survival --follow
   portcullis servers reinstall 6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11    after a failed build
+  portcullis servers people list Survival
+  portcullis servers activity Survival
 
 If the node refuses, or a --wait times out, the exit code is 1.`,
     );
@@ -45,6 +49,8 @@ If the node refuses, or a --wait times out, the exit code is 1.`,
   ).action(sendCommand);
   addLogs(servers);
   addReinstall(servers);
+  addPeople(servers);
+  addActivity(servers);
 }
 
 interface ListOptions extends CallOptions {

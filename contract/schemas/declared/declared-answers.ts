@@ -8,15 +8,34 @@ export function viewSchema<Fields extends TProperties>({
   schema,
   output = {},
 }: Pick<DeclaredKind<string, string, string, string, Fields>, 'title' | 'schema' | 'output'>) {
-  const fields = Object.entries<TSchema & { readonly writeOnly?: boolean }>(schema.properties);
-  const shown = fields.filter(([, { writeOnly = false }]) => !writeOnly);
-  const properties = { ...Object.fromEntries(shown), ...output, owner };
+  const properties = { ...filled(schema.properties), ...output, owner };
   const view = Type.Object(properties, {
     title: `Declared${title}`,
     required: Object.keys(properties),
   });
   type View = Filled<Static<TObject<Fields>>> & { readonly owner: Static<typeof owner> };
   return Type.Unsafe<View>(view);
+}
+
+type Answered = TSchema & {
+  readonly writeOnly?: boolean;
+  readonly title?: string;
+  readonly properties?: TProperties;
+};
+
+/** Fields as they are answered; those of an object have their defaults too. */
+function filled(properties: TProperties): TProperties {
+  const shown = Object.entries<Answered>(properties).filter(
+    ([, field]) => field.writeOnly !== true,
+  );
+  return Object.fromEntries(shown.map(([name, field]) => [name, filledField(field)]));
+}
+
+function filledField({ properties: inside, ...field }: Answered): TSchema {
+  if (inside === undefined) return field;
+  const title = field.title === undefined ? {} : { title: `Declared${field.title}` };
+  const properties = filled(inside);
+  return { ...field, ...title, properties, required: Object.keys(properties) };
 }
 
 export function answerSchema<S extends TSchema>(data: S, title: string) {

@@ -16,6 +16,8 @@ interface Wanted extends NewLink {
   readonly email: string;
   /** The slug of its organisation; null without one. */
   readonly organisation: string | null;
+  /** The name of its one server. */
+  readonly serverName?: string;
 }
 
 /**
@@ -25,15 +27,15 @@ interface Wanted extends NewLink {
 export async function makeLink(
   call: Pick<Call, 'afterCommit'>,
   tx: Tx,
-  { organisation: slug, ...link }: Wanted,
-  { mail, ...how }: LinkDeps & Pick<Making, 'actor' | 'makerId'>,
+  { organisation: slug, serverName, ...link }: Wanted,
+  { mail, ...how }: LinkDeps & Pick<Making, 'actor' | 'makerId' | 'makerKeyId'>,
 ) {
   const isMailed = mail?.allows(how.actor.name, link.organisationId ?? null) ?? false;
   const { url, mailedUrl, expiresAt } = await createLink(tx, link, { ...how, isMailed });
   const organisation = slug === null ? null : await findOrganisation(tx, slug);
   if (mailedUrl !== null) {
     const name = organisation?.name ?? null;
-    const message = messageOf({ ...link, url: mailedUrl, expiresAt, name });
+    const message = messageOf({ ...link, url: mailedUrl, expiresAt, name, serverName });
     call.afterCommit(() => mail?.send(message));
   }
   return { url, expires_at: expiresAt.toISOString(), mailed_to: isMailed ? link.email : null };
@@ -46,9 +48,11 @@ interface Content {
   readonly expiresAt: Date;
   /** Of the organisation. */
   readonly name: string | null;
+  /** Of its one server. */
+  readonly serverName: string | undefined;
 }
 
-function messageOf({ kind, email: to, url, expiresAt, name }: Content): Message {
+function messageOf({ kind, email: to, url, expiresAt, name, serverName }: Content): Message {
   const end = `It works once, until ${expiresAt.toISOString().slice(0, 16).replace('T', ' ')} UTC.`;
   if (kind === 'reset') {
     return {
@@ -57,7 +61,8 @@ function messageOf({ kind, email: to, url, expiresAt, name }: Content): Message 
       text: `Somebody who runs Portcullis made this link for you to choose a new password:\n\n${url}\n\n${end}\n`,
     };
   }
-  const where = name === null ? 'Portcullis' : `${name} on Portcullis`;
+  const one = serverName === undefined ? '' : `the game server ${serverName} of `;
+  const where = `${one}${name === null ? 'Portcullis' : `${name} on Portcullis`}`;
   return {
     to,
     subject: `Invitation to ${where}`,

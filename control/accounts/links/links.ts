@@ -7,6 +7,7 @@ import { Problem } from '../../problem.ts';
 import { requireGoodPassword } from '../good-password.ts';
 import { findLink, type LinkRow, type PresentedLink, voidLinksOf } from './link-store.ts';
 import { lockRoles, requireOwner } from '../members.ts';
+import { giveRights } from '../server-rights-store.ts';
 import {
   findPersonByEmail,
   insertPerson,
@@ -32,6 +33,8 @@ export function linkHandlers(publicUrl: string): Pick<Handlers, 'readLink' | 'ac
         has_account: way === 'sign in',
         organisation: link.organisation,
         role: link.role,
+        server: link.server_name,
+        rights: link.rights ?? [],
         expires_at: link.expires_at.toISOString(),
       };
       return { status: 200, body: { data } };
@@ -161,7 +164,11 @@ async function accept(
     organisationId: link.organisation_id,
     action: 'link.accept',
     target: `link:${link.id}`,
-    detail: { kind: link.kind, person: id, role: link.role },
+    detail: {
+      kind: link.kind,
+      person: id,
+      ...(link.server === null ? { role: link.role } : { server: link.server }),
+    },
   });
   return id;
 }
@@ -198,6 +205,7 @@ async function giveRole(
     actor,
   }: Pick<Accepting, 'link' | 'roles'> & { readonly personId: number; readonly actor: Actor },
 ): Promise<void> {
+  if (link.server !== null) return giveRights(tx, link.server, personId, link.rights ?? []);
   const { kind, organisation_id: organisationId, role } = link;
   if (kind === 'operator' || organisationId === null) {
     await sql`update people set is_operator = true where id = ${personId}`.execute(tx);

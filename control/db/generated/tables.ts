@@ -560,6 +560,9 @@ export interface Schema {
     used_at: Date | null;
     maker_id: number | null;
     mailed_hash: Buffer | null;
+    server: string | null;
+    rights: string[] | null;
+    maker_key: number | null;
   };
   recovery_codes: {
     person_id: number;
@@ -579,6 +582,7 @@ export interface Schema {
     settled_at: Date | null;
     succeeded: boolean | null;
     result: string | null;
+    released: Generated<number>;
   };
   responder_runs: {
     id: GeneratedAlways<number>;
@@ -620,6 +624,18 @@ export interface Schema {
     deleted_generation: number | null;
     deleted_at: Date | null;
   };
+  server_activity: {
+    id: GeneratedAlways<number>;
+    server: string;
+    at: Generated<Date>;
+    actor_kind: string;
+    actor: string;
+    door: string;
+    source: string | null;
+    action: string;
+    detail: JsonWithDefault<unknown>;
+    times: Generated<number>;
+  };
   server_openings: {
     id: GeneratedAlways<number>;
     server: string;
@@ -631,6 +647,12 @@ export interface Schema {
     created_at: Generated<Date>;
     deleted_generation: number | null;
     deleted_at: Date | null;
+  };
+  server_people: {
+    server: string;
+    person_id: number;
+    rights: string[];
+    since: Generated<Date>;
   };
   server_ports: {
     uuid: string;
@@ -688,6 +710,8 @@ export interface Schema {
     created_at: Generated<Date>;
     settled_at: Date | null;
     log: JsonWithDefault<ColumnTypes['webhook_deliveries.log']>;
+    released: Generated<number>;
+    claimed_until: Date | null;
   };
   webhooks: {
     id: GeneratedAlways<number>;

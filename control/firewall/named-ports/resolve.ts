@@ -160,7 +160,7 @@ function serversNamed(caller: CallerCall['by'], names: readonly string[]) {
   return sql<{ uuid: string; name: string }>`
     select uuid, name from game_servers
      where (name = any(${wanted}::text[]) or uuid::text = any(${uuids}::text[]))
-       and ${withinReach(caller, 'game-servers.read')}
+       and ${withinReach(caller)}
      order by uuid`;
 }
 

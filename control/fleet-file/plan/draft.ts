@@ -164,20 +164,6 @@ export function planMatching<
   for (const row of left.values()) if (row.owner === 'fleet') remove(row);
 }
 
-/** Matches entries of the file with rows by name. */
-export function planNamed<
-  Wanted extends { readonly name: string; readonly at: Position },
-  Row extends { readonly name: string; readonly owner: string },
->(
-  draft: PlanDraft,
-  kind: string,
-  parts: Pick<Matching<Wanted, Row>, 'wanted' | 'rows' | 'save' | 'remove'>,
-): void {
-  const nameOf = ({ name }: { readonly name: string }) => name;
-  const subjectOf = ({ name }: Wanted) => `${kind} ${name}`;
-  planMatching(draft, { ...parts, subjectOf, wantedKey: nameOf, rowKey: nameOf });
-}
-
 /** `name "a" -> "b", active true -> false`: the fields that differ, in the order of `after`. */
 export function describeDifferences(
   before: Readonly<Record<string, unknown>>,

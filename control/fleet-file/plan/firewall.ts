@@ -3,7 +3,7 @@ import { describeRule, filterKey, ruleIdentity, ruleKey } from '../../firewall/g
 import type { DesiredGeoRule, DesiredGroup, DesiredTarget } from '../desired.ts';
 import type { CurrentAssignment, CurrentGroup } from '../state/state.ts';
 import type { HoldingRef } from './change.ts';
-import { PlanDraft, planMatching } from './draft.ts';
+import { type PlanDraft, planMatching } from './draft.ts';
 import { showCidr } from '../../operator/index.ts';
 import type { HoldingIndex } from './holdings.ts';
 

@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { createMemoryLink } from '@portcullis/link/transport/memory.ts';
 import type { AgentRef, AgentRequest, ControlReply } from '@portcullis/link/messages/messages.ts';
 import { testDatabase } from '../../db/testing.ts';
-import { createEdgeHandler, type DetectionService } from './handler.ts';
+import type { DetectionService } from '../../agents/detection-service.ts';
+import { createEdgeHandler } from './handler.ts';
 import { serveEdges } from '../test-edge.ts';
 import { insertEdge, silentEvents } from '../testing.ts';
 

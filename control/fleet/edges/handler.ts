@@ -1,17 +1,11 @@
 import {
-  type AgentRef,
   type ControlReply,
   isRequestOf,
   OLDEST_PROTOCOL_VERSION,
   PROTOCOL_VERSION,
   type Refused,
 } from '@portcullis/link/messages/messages.ts';
-import type {
-  EdgeAttacks,
-  SettingsRequest,
-  WatchRequest,
-  WatchSamples,
-} from '@portcullis/link/messages/attacks.ts';
+import type { WatchRequest } from '@portcullis/link/messages/attacks.ts';
 import {
   MAX_REFUSED_TARGETS,
   type EdgeConfirm,
@@ -22,6 +16,11 @@ import {
   type EdgeSync,
 } from '@portcullis/link/messages/edge.ts';
 import type { AgentHandler } from '@portcullis/link/transport/transport.ts';
+import {
+  answerDetection,
+  type DetectionService,
+  NO_DETECTION,
+} from '../../agents/detection-service.ts';
 import { AgentScopes, type BoundRequest } from '../../agents/scope.ts';
 import type { Db } from '../../db/database.ts';
 import { isUnavailable } from '../../db/failure.ts';
@@ -30,42 +29,6 @@ import { type Confirmed, Confirmations } from './confirmations.ts';
 import { loadEdge, markLive, recordHeartbeat, recordHello, recordWholeSync } from './store.ts';
 import type { FleetEvents } from '../events.ts';
 import type { SyncService } from '../sync/sync.ts';
-
-/** Receives the measurements of edges and collectors. */
-export interface DetectionService {
-  settings(from: AgentRef, request: SettingsRequest): Promise<ControlReply>;
-  samples(from: AgentRef, message: BoundRequest<WatchSamples>): Promise<ControlReply>;
-  attacks(from: AgentRef, message: BoundRequest<EdgeAttacks>): Promise<ControlReply>;
-}
-
-/** Used where attacks are not recorded; agents continue without. */
-export const NO_DETECTION: DetectionService = {
-  settings: unsupported,
-  samples: unsupported,
-  attacks: unsupported,
-};
-
-async function unsupported(): Promise<ControlReply> {
-  const detail = 'This control plane does not take measurements of traffic.';
-  return { kind: 'refused', code: 'unsupported', detail };
-}
-
-export function answerDetection(
-  service: DetectionService,
-  from: AgentRef,
-  bound: BoundRequest<WatchRequest>,
-): Promise<ControlReply> {
-  const { kind } = bound.request;
-  switch (kind) {
-    case 'detection.getSettings':
-      return service.settings(from, bound.request);
-    case 'watch.samples':
-      return service.samples(from, bound as BoundRequest<WatchSamples>);
-    case 'edge.attacks':
-    default:
-      return service.attacks(from, bound as BoundRequest<EdgeAttacks>);
-  }
-}
 
 /** An edge not seen for this time is out of service. */
 export const LEASE_MS = 60_000;

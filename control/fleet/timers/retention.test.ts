@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import type { Db } from '../../db/database.ts';
-import { ensurePartitions } from '../../attacks/partitions.ts';
+import { ensurePartitions } from '../../detection/record/partitions.ts';
 import { testDatabase } from '../../db/testing.ts';
 import { sweepOldRows } from './retention.ts';
 import {
@@ -23,13 +23,9 @@ async function countOf(db: Db, table: string): Promise<number> {
 
 async function sweep(db: Db): Promise<Record<string, number>> {
   const swept: Record<string, number> = {};
-  await sweepOldRows(
-    db,
-    async () => 0,
-    (what, rows) => {
-      swept[what] = rows;
-    },
-  );
+  await sweepOldRows(db, {}, (what, rows) => {
+    swept[what] = rows;
+  });
   return swept;
 }
 

@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
 import type { Db } from '../../db/database.ts';
-import { sweepEvents } from '../../events/index.ts';
 import { DROPS_KEPT_HOURS } from '../edges/drops.ts';
 
 /** How long deleted objects are kept, for the history of an address. */
@@ -44,13 +43,13 @@ const OBJECT_TABLES = [
 const BATCH = 5_000;
 const MAX_BATCHES = 200;
 
-/** Deletes old rows of another area; returns the number deleted. */
-export type Sweep = (db: Db) => Promise<number>;
+/** Sweeps of other areas by the name of their rows: each deletes a batch, and returns the number of deleted rows. */
+export type OtherSweeps = Readonly<Record<string, (db: Db) => Promise<number>>>;
 
 /** One bounded sweep of all tables with a retention time. Replicas may sweep at the same time. */
 export async function sweepOldRows(
   db: Db,
-  sweepAttacks: Sweep,
+  otherSweeps: OtherSweeps,
   onSwept: (what: string, rows: number) => void,
 ): Promise<void> {
   for (const dated of DATED) onSwept(dated.what, await inBatches(() => sweepDated(db, dated)));
@@ -58,8 +57,9 @@ export async function sweepOldRows(
   let deleted = 0;
   for (const table of OBJECT_TABLES) deleted += await inBatches(() => sweepDeleted(db, table));
   onSwept('deleted objects', deleted);
-  onSwept('attacks', await sweepAttacks(db));
-  onSwept('events', await inBatches(() => sweepEvents(db)));
+  for (const [what, sweep] of Object.entries(otherSweeps)) {
+    onSwept(what, await inBatches(() => sweep(db)));
+  }
 }
 
 async function inBatches(sweep: () => Promise<number>): Promise<number> {

@@ -53,7 +53,7 @@ test('takes a silent edge out of service', async (t) => {
     db,
     sync: new SyncService({ db, loadSourceSets: fakeSourceSets }),
     events: { ...silentEvents(), edgeLeft: resolve },
-    sweepAttacks: async () => 0,
+    otherSweeps: {},
     leaseMs: 50,
     leaseCheckMs: 5,
   });

@@ -2,14 +2,14 @@ import type { Db } from '../../db/database.ts';
 import { LEASE_MS } from '../edges/handler.ts';
 import { expireLeases, type LiveGeneration, markLive } from '../edges/store.ts';
 import type { FleetEvents } from '../events.ts';
-import { type Sweep, sweepOldRows } from './retention.ts';
+import { type OtherSweeps, sweepOldRows } from './retention.ts';
 import type { SyncService } from '../sync/sync.ts';
 
 export interface SweepOptions {
   readonly db: Db;
   readonly sync: SyncService;
   readonly events: FleetEvents;
-  readonly sweepAttacks: Sweep;
+  readonly otherSweeps: OtherSweeps;
   readonly leaseMs?: number;
   /** How often leases are checked; default a twelfth of the lease. */
   readonly leaseCheckMs?: number;
@@ -24,14 +24,14 @@ const RETENTION_MS = 10 * 60_000;
 /** Starts the timers of the fleet: leases, idle syncs and retention. */
 export function startSweeps(options: SweepOptions): Sweeps {
   const leaseMs = options.leaseMs ?? LEASE_MS;
-  const { db, sync, events, sweepAttacks } = options;
+  const { db, sync, events, otherSweeps } = options;
   const store = { markLive: () => markLive(db), expire: (ms: number) => expireLeases(db, ms) };
   const leases = new LeaseCheck(store, events, leaseMs);
   const stops = [
     every(options.leaseCheckMs ?? leaseMs / 12, () => leases.check(performance.now())),
     every(leaseMs / 4, async () => sync.sweep()),
     every(options.retentionMs ?? RETENTION_MS, () =>
-      sweepOldRows(db, sweepAttacks, events.swept).catch((error: unknown) =>
+      sweepOldRows(db, otherSweeps, events.swept).catch((error: unknown) =>
         events.failed('removing old rows', error),
       ),
     ),

@@ -46,11 +46,13 @@ function requireRole(role: PortalEndpoint['role'], by: Identity | null): void {
 /** Flag first, then ability. Flags close an area for keys only; a person may see all of its organisation. */
 function requireAbility(row: Pick<Endpoint, 'ability' | 'flag'>, caller: Caller): void {
   if (row.ability === null) return;
-  if (caller.kind === 'member') {
+  if (caller.kind !== 'key') {
     if (caller.abilities.has(row.ability)) return;
     throw new Problem(
       'ability_missing',
-      `The role ${caller.role} does not have the ability ${row.ability}.`,
+      caller.kind === 'member'
+        ? `The role ${caller.role} does not have the ability ${row.ability}.`
+        : `Your rights to single servers do not have the ability ${row.ability}.`,
     );
   }
   if (row.flag !== null && !caller.organisation.flags.has(row.flag)) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { OperationId } from '@portcullis/contract/operation-types.ts';
 import { PORTAL_ENDPOINTS } from '@portcullis/contract/portal-endpoints.ts';
-import type { Caller, Key, Member, OperatorKey, Person } from '../../access/index.ts';
+import type { Caller, Guest, Key, Member, OperatorKey, Person } from '../../access/index.ts';
 import { Problem } from '../../problem.ts';
 import { startEnvironment } from '../../testing/fixture.ts';
 import { bindOperations, type CallOf, type Handlers } from './handlers.ts';
@@ -15,7 +15,7 @@ type Params<Id extends OperationId> = CallOf<Id>['params'];
 
 /** The compiler checks them. */
 const TYPES = [
-  true satisfies Same<By<'readFirewallAddress'>, Key | Member>,
+  true satisfies Same<By<'readFirewallAddress'>, Key | Member | Guest>,
   true satisfies Same<By<'readAttack'>, Caller>,
   true satisfies Same<By<'listMembers'>, Member>,
   true satisfies Same<By<'readSession'>, Person>,

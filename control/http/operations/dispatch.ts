@@ -1,4 +1,5 @@
 import type { Ability } from '@portcullis/contract/endpoint.ts';
+import { rightsOfAbility, SEES } from '@portcullis/core/access/server-rights.ts';
 import { sql } from 'kysely';
 import {
   findHolding,
@@ -31,6 +32,7 @@ import type {
   Writing,
 } from './operation.ts';
 import type { PathParams } from './path-params.ts';
+import { requireRight } from './server-right.ts';
 import type { ValidateQuery } from '../input/query.ts';
 import { type Deadline, runTransaction } from './transaction.ts';
 import type { Validate, Validated } from '../input/validation.ts';
@@ -115,10 +117,11 @@ async function instruct(
   const present = await readRight(db, incoming);
   const run = async () => {
     const call = await requireValidCall(db, present, effects);
-    const write: Writing['write'] = (script, how) => {
-      const attempt = (tx: Tx) => {
+    const write: Writing<never>['write'] = (script, how) => {
+      const attempt = (tx: Tx, { by }: Incoming) => {
         forget(effects);
-        return script(tx);
+        // The row authorised the sender again, so it is of the kind that its handler takes.
+        return script(tx, by as never);
       };
       return runWrite(db, incoming, attempt, how === 'alone' ? takeRight : holdRight);
     };
@@ -260,15 +263,17 @@ function idempotentRequest({ by }: Pick<Incoming, 'by'>, once: IdempotentCall): 
   };
 }
 
-/** 404 unless the caller holds the path's address or reaches its server. */
+/** 404 unless the caller holds the path's address or reaches its server; 403 for a person who may do nothing of this there. */
 async function requireSubject(
   db: Db | Tx,
   { by, params: { ip, slice }, ability }: Pick<Incoming, 'by' | 'params' | 'ability'>,
 ): Promise<void> {
   if (!isCaller(by)) return;
   if (typeof ip === 'string' && (await findHolding(db, by, ip)) === null) throw notHeld();
-  const needed = ability ?? 'game-servers.read';
-  if (typeof slice === 'string' && !(await seesServer(db, by, needed, slice))) throw notSeen();
+  if (typeof slice !== 'string') return;
+  if (!(await seesServer(db, by, slice))) throw notSeen();
+  const [right = SEES, ...others] = rightsOfAbility(ability ?? 'game-servers.read');
+  requireRight(by, slice, right, ...others);
 }
 
 function toReply({ status, body, remembered, state, headers: own }: Answer): Reply {

@@ -65,12 +65,13 @@ export type AddressCall = CallerCall<{ readonly ip: string }>;
 export type OperatorCall<Params = unknown> = Call<Operator, Params>;
 
 /** A request of an operation that has transactions of its own. */
-export interface Writing {
+export interface Writing<By = unknown> {
   /**
    * Opens one. It begins with reading the caller's right again, and there is no other way to one. `alone`: no other write
-   * of the same key or person runs meanwhile, so that what it reads of them is all that there is.
+   * of the same key or person runs meanwhile, so that what it reads of them is all that there is. `now`: the sender with
+   * the rights that it has in the transaction.
    */
-  readonly write: <T>(script: (tx: Tx) => Promise<T>, how?: 'alone') => Promise<T>;
+  readonly write: <T>(script: (tx: Tx, now: By) => Promise<T>, how?: 'alone') => Promise<T>;
 }
 
 /** Several values are several header lines. */
@@ -99,7 +100,10 @@ export interface Reply {
 /** Reads get the pool, writes the transaction that http/ opens and commits. */
 export type ReadHandler<C> = (call: C, db: Db) => Promise<Answer>;
 export type WriteHandler<C> = (call: C, tx: Tx) => Promise<Answer>;
-export type InstructHandler<C> = (call: C & Writing, db: Reader) => Promise<Answer>;
+export type InstructHandler<C extends { readonly by: unknown }> = (
+  call: C & Writing<C['by']>,
+  db: Reader,
+) => Promise<Answer>;
 
 /** Text of server-sent events until `ending` is aborted; the handler aborts it for a reader that is too slow. */
 export type StreamHandler<C> = (call: C, ending: AbortController) => AsyncGenerator<string, void>;
@@ -117,6 +121,6 @@ export type OperationHandler =
   /** Outside of a transaction, because it waits for an agent. */
   | {
       readonly kind: 'instruct';
-      run(call: UntypedCall & Writing, db: Reader): Promise<Answer>;
+      run(call: UntypedCall & Writing<never>, db: Reader): Promise<Answer>;
     }
   | { readonly kind: 'write'; run(call: UntypedCall, tx: Tx): Promise<Answer> };

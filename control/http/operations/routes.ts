@@ -283,8 +283,10 @@ function streamRight(operation: Operation, deps: RouteDeps, request: FastifyRequ
   };
 }
 
-function reachOf({ organisationId, abilities, prefixes, servers }: Caller) {
-  return { organisationId, abilities, prefixes, servers };
+function reachOf(caller: Caller) {
+  const { organisationId, abilities, prefixes, servers } = caller;
+  const serverRights = caller.kind === 'key' ? null : caller.serverRights;
+  return { organisationId, abilities, prefixes, servers, serverRights };
 }
 
 function lastEventIdOf({ headers }: FastifyRequest): string | null {

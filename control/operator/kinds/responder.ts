@@ -44,12 +44,13 @@ export const responder = defineKind<typeof RESPONDER, ResponderObject, object>(R
   remove: ({ tx }, many) => table.delete(tx, many),
   summary: (object) => `calls ${describeCall(object)}`,
   /** A secret is shown as a short hash, which tells only whether it changed. */
-  shown: ({ name: _, command, webhook, secret, prefixes, at, ...object }) => ({
-    calls: describeCall({ command, webhook }),
+  shown: ({ secret, prefixes, at, timeout_seconds, expires_seconds, ...call }) => ({
+    calls: describeCall(call),
     secret: secret === null ? null : createHash('sha256').update(secret).digest('hex').slice(0, 8),
     prefixes: prefixes ?? 'all',
     ...at,
-    ...object,
+    timeout_seconds,
+    expires_seconds,
   }),
   view: (object) => ({ ...object, secret: null }),
 });

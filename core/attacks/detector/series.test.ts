@@ -49,6 +49,16 @@ test('continues a stored series and counts the time between as zero', () => {
   });
 });
 
+test('a snapshot stays as it was while the series goes on, also when its steps double', () => {
+  const series = new Series(0);
+  series.add(1_500, 30, 240);
+  const snapshot = series.snapshot();
+  const before = series.value;
+  for (let minute = 0; minute < 30; minute++) series.add(60_000, 60, 480);
+  assert.ok(series.value.stepMs > before.stepMs);
+  assert.deepEqual(snapshot(), before);
+});
+
 test('skips a gap of years quickly and keeps the start time', () => {
   const series = new Series(0);
   series.add(4_000, 4_000, 0);

@@ -16,8 +16,9 @@ const FIRST_STEP_MS = 1_000;
 export class Series {
   readonly #startMs: number;
   #stepMs: number;
-  readonly #pps: number[];
-  readonly #bps: number[];
+  /** Values are only added to a list; a list of longer steps replaces it. */
+  #pps: number[];
+  #bps: number[];
   /** The incomplete step. */
   #packets = 0;
   #bits = 0;
@@ -50,15 +51,22 @@ export class Series {
   }
 
   get value(): AttackSeries {
-    const { length } = this.#pps;
+    return this.snapshot()();
+  }
+
+  /** The series of this moment, which is copied only when it is read. */
+  snapshot(): () => AttackSeries {
+    const [allPps, allBps, startMs, stepMs] = [this.#pps, this.#bps, this.#startMs, this.#stepMs];
+    const { length } = allPps;
     const isBegun = this.#filledMs > 0 && length < MAX_SERIES_POINTS;
     const seconds = this.#filledMs / 1000;
-    return {
-      startMs: this.#startMs,
-      stepMs: this.#stepMs,
-      pps: isBegun ? [...this.#pps, this.#packets / seconds] : [...this.#pps],
-      bps: isBegun ? [...this.#bps, this.#bits / seconds] : [...this.#bps],
-    };
+    const [pps, bps] = isBegun ? [[this.#packets / seconds], [this.#bits / seconds]] : [[], []];
+    return () => ({
+      startMs,
+      stepMs,
+      pps: [...allPps.slice(0, length), ...pps],
+      bps: [...allBps.slice(0, length), ...bps],
+    });
   }
 
   #close(): void {
@@ -69,8 +77,8 @@ export class Series {
     this.#bits = 0;
     this.#filledMs = 0;
     if (this.#pps.length < MAX_SERIES_POINTS) return;
-    halve(this.#pps);
-    halve(this.#bps);
+    this.#pps = halved(this.#pps);
+    this.#bps = halved(this.#bps);
     this.#stepMs *= 2;
   }
 }
@@ -81,11 +89,9 @@ export function seriesUntil(series: AttackSeries, untilMs: number): AttackSeries
   return { ...series, pps: series.pps.slice(0, count), bps: series.bps.slice(0, count) };
 }
 
-function halve(values: number[]): void {
-  const { length } = values;
-  for (let index = 0; index * 2 < length; index++) {
+function halved(values: readonly number[]): number[] {
+  return Array.from({ length: Math.ceil(values.length / 2) }, (_, index) => {
     const first = values[index * 2] ?? 0;
-    values[index] = (first + (values[index * 2 + 1] ?? first)) / 2;
-  }
-  values.length = Math.ceil(length / 2);
+    return (first + (values[index * 2 + 1] ?? first)) / 2;
+  });
 }

@@ -1,11 +1,9 @@
 import { sql } from 'kysely';
-import { createAttacks } from '@portcullis/control/attacks/index.ts';
+import { createHistory } from '@portcullis/control/history/index.ts';
 import type { Key } from '@portcullis/control/access/index.ts';
 import { type Db, openDatabase } from '@portcullis/control/db/database.ts';
 import { loadMigrations, migrate } from '@portcullis/control/db/migrate.ts';
 import { startTestCluster } from '@portcullis/control/db/testing.ts';
-import { createRegistry } from '@portcullis/control/http/server/metrics.ts';
-import { createLogger } from '@portcullis/control/log.ts';
 import { ATTACKS, fillAttacks } from './attacks-fixture.ts';
 import { quantile } from '../measure.ts';
 import type { Bench, Row } from '../report.ts';
@@ -68,8 +66,6 @@ export const attacksBench: Bench = {
 };
 
 async function measureAll(db: Db): Promise<Row[]> {
-  const log = createLogger({ level: 'silent' });
-  const deps = { db, publicUrl: 'https://portcullis.example', log };
   const rows: Row[] = [];
   for (const { name, organisation, query, runs = RUNS } of asked()) {
     const took: number[] = [];
@@ -77,7 +73,7 @@ async function measureAll(db: Db): Promise<Row[]> {
     let total = 0;
     for (let run = 0; run <= runs; run++) {
       // Anew: what was counted is not remembered.
-      const { handlers } = createAttacks({ ...deps, registry: createRegistry() });
+      const { handlers } = createHistory({ publicUrl: 'https://portcullis.example' });
       const call = callOf(organisation, query);
       const began = performance.now();
       const { body } = await handlers.listAttacks(call, db);
@@ -109,7 +105,7 @@ async function measureAll(db: Db): Promise<Row[]> {
   return rows;
 }
 
-type ListCall = Parameters<ReturnType<typeof createAttacks>['handlers']['listAttacks']>[0];
+type ListCall = Parameters<ReturnType<typeof createHistory>['handlers']['listAttacks']>[0];
 
 function callOf(organisationId: number, query: Asked['query']): ListCall {
   const limits = {

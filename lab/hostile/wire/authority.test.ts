@@ -13,13 +13,13 @@ import {
   insertOrganisation,
   liveGeneration,
 } from '@portcullis/control/fleet/testing.ts';
-import { activeKinds, respondTo } from '@portcullis/control/attacks/mitigations/testing.ts';
-import { createDetectionService } from '@portcullis/control/attacks/watch/agent-requests.ts';
+import { activeKinds, respondTo } from '@portcullis/control/response/mitigations/testing.ts';
+import { createDetectionService } from '@portcullis/control/detection/watch/agent-requests.ts';
 import {
   floodSample,
   silentWatchEvents,
   TestWatch,
-} from '@portcullis/control/attacks/watch/testing.ts';
+} from '@portcullis/control/detection/watch/testing.ts';
 import { loadServingEdges } from '@portcullis/control/firewall/held-store.ts';
 import { createLogger } from '@portcullis/control/log.ts';
 import { createRegistry } from '@portcullis/control/http/server/metrics.ts';

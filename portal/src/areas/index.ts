@@ -10,6 +10,7 @@ import {
 } from 'lucide-react';
 import type { LinkProps } from '@tanstack/react-router';
 import { messages } from '../messages/index.ts';
+import { useRole } from '../session/rights.ts';
 import { useSession } from '../session/session.ts';
 
 /** An entry of the navigation. README.md says how to add one. */
@@ -66,8 +67,10 @@ const AREAS: readonly Area[] = [
 /** The areas of the navigation for whoever is signed in. */
 export function useAreas(): readonly Area[] {
   const { people, person } = useSession();
+  const isGuest = useRole() === 'guest';
   return AREAS.filter(
-    ({ isForPeople, isForOperators }) =>
+    ({ path, isForPeople, isForOperators, isInFoot }) =>
+      (!isGuest || path === '/servers' || isForOperators === true || isInFoot === true) &&
       (isForPeople !== true || people !== null) &&
       (isForOperators !== true || person?.operator === true),
   );

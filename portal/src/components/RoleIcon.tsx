@@ -8,6 +8,8 @@ interface Props {
   readonly needs?: Role;
   /** There is no operation for API keys. */
   readonly isForPeople?: boolean;
+  /** Another reason why it cannot be pressed now; null when there is none. */
+  readonly refusal?: string | null;
   /** What it does, and to what: said to those who do not see the icon. */
   readonly label: string;
   /** What it does, in a tooltip; its default is the label. */
@@ -17,9 +19,10 @@ interface Props {
 }
 
 /** An icon that can be pressed, and says why not like `RoleButton`. */
-export function RoleIcon({ needs, isForPeople, label, hint = label, children, onClick }: Props) {
+export function RoleIcon({ needs, isForPeople, refusal = null, label, ...props }: Props) {
+  const { hint = label, children, onClick } = props;
   const byRole = useRefusal(needs ?? 'read-only', isForPeople);
-  const why = needs === undefined ? null : byRole;
+  const why = (needs === undefined ? null : byRole) ?? refusal;
   const isRefused = why !== null;
   return (
     <Tooltip

@@ -70,6 +70,8 @@ export const serverMessages = {
       history: 'Crashes and attacks',
       ports: 'Ports',
       build: 'Build',
+      people: 'People',
+      activity: 'Activity',
       settings: 'Settings',
     },
     facts: {
@@ -141,8 +143,8 @@ export const serverMessages = {
       notBuiltYet: 'It is not built yet: the tab “Build” says how far it is.',
       notRunning: 'Only a running server accepts commands. Start it first.',
       forMembers: {
-        title: 'The console is for members',
-        text: 'It shows more than state, such as addresses of players, and whoever reads it may type there. Ask an owner or admin of your organisation to make you a member.',
+        title: 'You may not see the console',
+        text: 'It shows more than state, such as addresses of players, and one who reads it may type there. Ask one who decides about the people of this server for the right “control.console”.',
       },
       keys: 'Arrow keys scroll. Tab leaves the console.',
     },

@@ -36,6 +36,8 @@ export const settingsMessages = {
       'attacks.read': 'Read attacks',
       'game-servers.read': 'Read servers',
       'game-servers.manage': 'Control servers',
+      'game-servers.files': 'Files of servers',
+      'game-servers.settings': 'People of servers',
     } as Readonly<Record<string, string>>,
     abilityText: {
       'firewall.read': 'Addresses, rules, filters, drops',
@@ -43,6 +45,8 @@ export const settingsMessages = {
       'attacks.read': 'Attacks and their history',
       'game-servers.read': 'State, usage, console',
       'game-servers.manage': 'Power, commands, reinstall',
+      'game-servers.files': 'Read and change files',
+      'game-servers.settings': 'People, rights, activity',
     } as Readonly<Record<string, string>>,
     servers: 'Servers that it can see',
     allServers: 'All of them',

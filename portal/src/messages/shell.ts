@@ -42,10 +42,10 @@ export const shellMessages = {
     reference: 'reference',
   },
   link: {
-    title: (kind: string | undefined, organisation: string | null) => {
+    title: (kind: string | undefined, place: string | null) => {
       if (kind === 'operator') return 'Create your account';
       if (kind === 'reset') return 'Choose a new password';
-      return organisation === null ? 'Accept the link' : `Join ${organisation}`;
+      return place === null ? 'Accept the link' : `Join ${place}`;
     },
     lead: 'This link works once.',
     operatorLead:

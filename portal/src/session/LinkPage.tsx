@@ -34,7 +34,7 @@ export function LinkPage({ onSignedIn }: { onSignedIn(identity: Identity): void 
           <img src="/favicon.svg" alt="" />
           {messages.product}
         </div>
-        <h1>{text.title(about?.kind, about?.organisation ?? null)}</h1>
+        <h1>{text.title(about?.kind, about?.server ?? about?.organisation ?? null)}</h1>
         <p>{about?.email ?? (about?.kind === 'operator' ? text.operatorLead : text.lead)}</p>
         <WriteForm
           initial={{ email: '', name: '', password: '', code: '' }}

@@ -4,6 +4,7 @@ import { RotateCw } from 'lucide-react';
 import { ConfirmButton } from '../../components/forms/ConfirmButton.tsx';
 import { Notice } from '../../components/Notice.tsx';
 import { messages } from '../../messages/index.ts';
+import { rightRefusal } from './server-right.ts';
 import { useSession } from '../../session/session.ts';
 
 const text = messages.server.build;
@@ -28,7 +29,7 @@ export function BuildPanel({ server, build }: Props) {
       <div className="row">
         <h2>{text.title}</h2>
         <div className="row-end">
-          <Reinstall uuid={server.uuid} name={server.name} />
+          <Reinstall uuid={server.uuid} name={server.name} rights={build.rights} />
         </div>
       </div>
       {build.reason !== null && (
@@ -54,11 +55,18 @@ export function BuildPanel({ server, build }: Props) {
   );
 }
 
-function Reinstall({ uuid, name }: { readonly uuid: string; readonly name: string }) {
+interface ReinstallProps {
+  readonly uuid: string;
+  readonly name: string;
+  /** The caller's own to the server. */
+  readonly rights: readonly string[];
+}
+
+function Reinstall({ uuid, name, rights }: ReinstallProps) {
   const { client } = useSession();
   return (
     <ConfirmButton
-      needs="member"
+      refusal={rightRefusal(rights, 'settings.reinstall')}
       leftSection={<RotateCw size={15} aria-hidden="true" />}
       title={text.againTitle(name)}
       question={text.againText}

@@ -6,14 +6,23 @@ import { RoleButton } from '../../components/RoleButton.tsx';
 import { useWrite } from '../../components/forms/use-write.ts';
 import { messages } from '../../messages/index.ts';
 import { useSession } from '../../session/session.ts';
+import { rightRefusal } from './server-right.ts';
 import { type Powered, powerRefusal, SIGNALS } from './power.ts';
 
 const text = messages.server.power;
+const RIGHTS = {
+  start: 'control.start',
+  stop: 'control.stop',
+  restart: 'control.restart',
+  kill: 'control.stop',
+} as const;
 const ICONS = { start: Play, stop: CircleStop, restart: RotateCw, kill: OctagonX } as const;
 
 interface Props {
   readonly uuid: string;
   readonly name: string;
+  /** The caller's own to the server. */
+  readonly rights: readonly string[];
   readonly server: Powered;
 }
 
@@ -28,15 +37,20 @@ export function PowerButtons(props: Props) {
   );
 }
 
-function PowerButton({ uuid, name, server, signal }: Props & { readonly signal: PowerSignal }) {
+function PowerButton({
+  uuid,
+  name,
+  rights,
+  server,
+  signal,
+}: Props & { readonly signal: PowerSignal }) {
   const { client } = useSession();
   const send = () => client.sendPowerSignal({ slice: uuid, body: { signal } });
   const sent = (): void => show(text.sent[signal], 'blue');
   const power = useWrite(send, { onDone: sent });
   const Icon = ICONS[signal];
   const button = {
-    needs: 'member',
-    refusal: powerRefusal(signal, server),
+    refusal: rightRefusal(rights, RIGHTS[signal]) ?? powerRefusal(signal, server),
     leftSection: <Icon size={15} aria-hidden="true" />,
     children: text.signals[signal],
   } as const;

@@ -17,6 +17,8 @@ import { StatePill } from './StatePill.tsx';
 const HistoryPanel = lazy(() => import('./history/HistoryPanel.tsx'));
 const PortsPanel = lazy(() => import('./ports/PortsPanel.tsx'));
 const ResourcesPanel = lazy(() => import('./history/ResourcesPanel.tsx'));
+const PeoplePanel = lazy(() => import('./people/PeoplePanel.tsx'));
+const ActivityPanel = lazy(() => import('./people/ActivityPanel.tsx'));
 const ServerSettings = lazy(() => import('./form/ServerSettings.tsx'));
 const ConsolePanel = lazy(() => import('./console/ConsolePanel.tsx'));
 
@@ -68,6 +70,7 @@ function Shown({ server, build }: Props) {
         <PowerButtons
           uuid={uuid}
           name={name}
+          rights={build.rights}
           server={{
             state: server.state,
             isBuilt: server.provisioned,
@@ -86,6 +89,7 @@ function Shown({ server, build }: Props) {
           console: (
             <ConsolePanel
               uuid={uuid}
+              rights={build.rights}
               isBuilt={server.provisioned}
               isRunning={server.state === 'running'}
             />
@@ -94,6 +98,8 @@ function Shown({ server, build }: Props) {
           history: <HistoryPanel uuid={uuid} ip={build.allocation.ip} />,
           ports: <PortsPanel build={build} />,
           build: <BuildPanel server={server} build={build} />,
+          people: <PeoplePanel uuid={uuid} rights={build.rights} />,
+          activity: <ActivityPanel uuid={uuid} rights={build.rights} />,
           settings: <ServerSettings uuid={uuid} />,
         }}
       />

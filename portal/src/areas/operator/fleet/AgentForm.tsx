@@ -3,6 +3,7 @@ import { type Fields, WriteForm } from '../../../components/forms/WriteForm.tsx'
 import { operatorMessages } from '../../../messages/operator.ts';
 import { personClient } from '../../../session/session.ts';
 import { freeName, isTaken } from './free-name.ts';
+import { listOf } from './list-of.ts';
 import { type AgentKind, joinCommandOf, type MadeCommand } from './join.ts';
 
 const text = operatorMessages.fleet;
@@ -174,8 +175,4 @@ function refusalOf(draft: Draft, taken: Props['taken']): string | boolean {
     (kind === 'edges' && listOf(devices).length === 0) ||
     (kind === 'collectors' && (exporter.trim() === '' || prefixes.trim() === ''))
   );
-}
-
-export function listOf(typed: string): string[] {
-  return typed.split(/[\s,]+/).filter((part) => part !== '');
 }

@@ -1,5 +1,4 @@
 import type { FleetHealth } from '@portcullis/client/index.ts';
-import { Button } from '@mantine/core';
 import { lazy, Suspense, useState } from 'react';
 import EnforceCommand from '../../../components/EnforceCommand.tsx';
 import { Notice } from '../../../components/Notice.tsx';
@@ -8,6 +7,7 @@ import { Time } from '../../../components/Time.tsx';
 import { formatCount, formatDuration } from '../../../format.ts';
 import { operatorMessages } from '../../../messages/operator.ts';
 import { AgentButtons } from './AgentButtons.tsx';
+import { EditButton } from './EditButton.tsx';
 import type { MadeCommand } from './join.ts';
 import { readEdgeReport } from './edge-report.ts';
 
@@ -37,16 +37,7 @@ export function EdgeCard({ edge, onJoin }: Props) {
         <Lag edge={edge} />
         <div className="row-end dim">
           {edge.last_seen_at === null ? text.neverSeen : <Time at={edge.last_seen_at} />}
-          <Button
-            size="compact-sm"
-            variant="default"
-            aria-label={text.changeOf(edge.name)}
-            disabled={edge.owner === 'fleet'}
-            title={edge.owner === 'fleet' ? text.editOfFleet : undefined}
-            onClick={() => setEditing(true)}
-          >
-            {text.change}
-          </Button>
+          <EditButton name={edge.name} owner={edge.owner} onEdit={() => setEditing(true)} />
           <AgentButtons kind="edges" name={edge.name} owner={edge.owner} onJoin={onJoin} />
         </div>
       </div>

@@ -66,7 +66,6 @@ export function CommandLine({ uuid, isBuilt, isRunning, onSent }: Props) {
           leftSection={<ChevronRight size={15} aria-hidden="true" />}
         />
         <RoleButton
-          needs="member"
           refusal={isRunning ? null : why}
           loading={send.isPending}
           leftSection={<CornerDownLeft size={15} aria-hidden="true" />}

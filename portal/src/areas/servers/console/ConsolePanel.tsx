@@ -8,7 +8,6 @@ import { Pill } from '../../../components/Pill.tsx';
 import { RoleIcon } from '../../../components/RoleIcon.tsx';
 import { SearchField } from '../../../components/list/SearchField.tsx';
 import { messages } from '../../../messages/index.ts';
-import { useRefusal } from '../../../session/rights.ts';
 import { CommandLine } from './CommandLine.tsx';
 import { type ConsoleTerminal, createConsoleTerminal } from './console-terminal.ts';
 import { type ConsoleStatus, useConsole } from './use-console.ts';
@@ -17,12 +16,14 @@ const text = messages.server.console;
 
 interface Props {
   readonly uuid: string;
+  /** The caller's own to the server. */
+  readonly rights: readonly string[];
   readonly isBuilt: boolean;
   readonly isRunning: boolean;
 }
 
 export default function ConsolePanel(props: Props) {
-  const isRefused = useRefusal('member') !== null;
+  const isRefused = !props.rights.includes('control.console');
   return (
     <section className="card" aria-label={text.title}>
       {isRefused ? (

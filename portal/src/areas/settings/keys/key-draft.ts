@@ -7,6 +7,8 @@ export const ABILITIES = [
   'attacks.read',
   'game-servers.read',
   'game-servers.manage',
+  'game-servers.files',
+  'game-servers.settings',
 ] as const satisfies ApiKeyInput['abilities'];
 export type Ability = (typeof ABILITIES)[number];
 

@@ -1,0 +1,188 @@
+import { Type } from 'typebox';
+import {
+  COMMON,
+  type Endpoint,
+  RATE_HEADERS,
+  readResponses,
+  refusals,
+  WITH_BODY,
+  WITH_KEY,
+} from '../endpoint.ts';
+import { Done, NewLink } from '../schemas/portal-account.ts';
+import {
+  ServerActivity,
+  ServerActivityQuery,
+  ServerInvitation,
+  ServerPeople,
+  ServerRightsChange,
+} from '../schemas/server-people.ts';
+import { id } from '../schemas/values.ts';
+
+const SLICE = {
+  slice: Type.String({
+    description:
+      'The uuid of the server, as the list returns it. What the key does not see is 404.',
+    examples: ['6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11'],
+  }),
+} as const;
+const PERSON = {
+  ...SLICE,
+  person: id({ description: 'Id of a person.', examples: [17] }),
+} as const;
+
+const common = { tag: 'Game servers', flag: null, ability: 'game-servers.settings' } as const;
+const read = {
+  ...common,
+  method: 'GET',
+  params: SLICE,
+  write: false,
+  requestHeaders: ['If-None-Match'],
+} as const;
+const once = {
+  ...common,
+  write: true,
+  requestHeaders: ['Idempotency-Key'],
+  idempotent: true,
+} as const;
+
+const OWN = 'Nobody gives a right that he lacks himself.';
+const DONE = {
+  description: 'Done.',
+  schema: Done,
+  headers: [...RATE_HEADERS, 'Idempotency-Replayed?'],
+} as const;
+const RIGHTS = ['websocket.connect', 'control.console', 'control.restart'];
+const READ_PEOPLE = {
+  description: 'Who has rights to the server.',
+  operationId: 'listServerPeople',
+  parameters: { slice: '$request.path.slice' },
+} as const;
+
+/** The people of one server, and what was done with it. */
+export const SERVER_PEOPLE_ENDPOINTS = [
+  {
+    ...read,
+    operationId: 'listServerPeople',
+    path: '/game-servers/{slice}/people',
+    summary: 'List the people of a server',
+    description:
+      'Who has rights to this server alone, open invitations, and every right with what it lets do. Members of the organisation have rights to each of its servers by their role. A person needs the right `user.read`.',
+    responses: readResponses(['not_found'], {
+      description: 'The people.',
+      schema: ServerPeople,
+      example: {
+        data: {
+          people: [
+            {
+              id: 17,
+              email: 'friend@example.net',
+              name: 'Friend',
+              rights: RIGHTS,
+              since: '2026-11-21T02:00:00+00:00',
+            },
+          ],
+          invitations: [],
+          rights: [
+            {
+              group: 'Console and power',
+              right: 'control.restart',
+              description: 'Restart the server.',
+              own: true,
+            },
+          ],
+        },
+      },
+    }),
+  },
+  {
+    ...once,
+    operationId: 'inviteToServer',
+    method: 'POST',
+    path: '/game-servers/{slice}/people',
+    params: SLICE,
+    summary: 'Invite a person to a server',
+    description: `Makes a link that is valid for seven days, and as long as its maker could make it. The person need not belong to the organisation, and sees nothing else of it. ${OWN} A person needs the right \`user.create\`.`,
+    body: ServerInvitation,
+    bodyExamples: { friend: { email: 'friend@example.net', rights: RIGHTS } },
+    responses: {
+      ...refusals(COMMON, WITH_BODY, WITH_KEY, ['not_found']),
+      201: {
+        description: 'The link.',
+        schema: NewLink,
+        headers: [...RATE_HEADERS, 'Idempotency-Replayed?'],
+        links: { People: READ_PEOPLE },
+      },
+    },
+  },
+  {
+    ...common,
+    operationId: 'setServerRights',
+    method: 'PUT',
+    path: '/game-servers/{slice}/people/{person}',
+    params: PERSON,
+    write: true,
+    summary: 'Set the rights of a person to a server',
+    description: `The whole list: what is left out is taken away, and open consoles and sessions end within a second. ${OWN} A person needs the right \`user.update\`.`,
+    body: ServerRightsChange,
+    bodyExamples: { console: { rights: RIGHTS } },
+    responses: {
+      ...refusals(COMMON, WITH_BODY, ['not_found']),
+      200: {
+        description: 'Done.',
+        schema: Done,
+        headers: RATE_HEADERS,
+        links: { People: READ_PEOPLE },
+      },
+    },
+  },
+  {
+    ...once,
+    operationId: 'removeFromServer',
+    method: 'DELETE',
+    path: '/game-servers/{slice}/people/{person}',
+    params: PERSON,
+    summary: 'Remove a person from a server',
+    description:
+      'Its rights to this server end, and open consoles and sessions with them within a second. What it has by a role of the organisation stays. A person needs the right `user.delete`.',
+    responses: { ...refusals(COMMON, WITH_KEY, ['not_found']), 200: DONE },
+  },
+  {
+    ...once,
+    operationId: 'withdrawServerInvitation',
+    method: 'DELETE',
+    path: '/game-servers/{slice}/invitations/{invitation}',
+    params: { ...SLICE, invitation: id({ description: 'Id of an invitation.', examples: [4] }) },
+    summary: 'Withdraw an invitation to a server',
+    description: 'Its link stops working. A person needs the right `user.delete`.',
+    responses: { ...refusals(COMMON, WITH_KEY, ['not_found']), 200: DONE },
+  },
+  {
+    ...read,
+    operationId: 'listServerActivity',
+    path: '/game-servers/{slice}/activity',
+    query: ServerActivityQuery,
+    summary: 'Read what was done with a server',
+    description:
+      'Who did what, when, from where and through which door. A person needs the right `activity.read`.',
+    responses: readResponses(['not_found'], {
+      description: 'The entries.',
+      schema: ServerActivity,
+      example: {
+        data: [
+          {
+            id: 99,
+            at: '2026-11-21T02:00:00+00:00',
+            actor_kind: 'user',
+            actor: 'friend@example.net',
+            door: 'portal',
+            source: '192.0.2.7',
+            action: 'power',
+            detail: { signal: 'restart' },
+            times: 1,
+          },
+        ],
+        meta: { next: null },
+      },
+    }),
+  },
+] as const satisfies readonly Endpoint[];

@@ -1,0 +1,80 @@
+import { sql } from 'kysely';
+import { keyActor } from '../access/index.ts';
+import type { Reader, Tx } from '../db/database.ts';
+import type { ActorKind } from '../db/schema.ts';
+import type { CallerCall } from '../http/operations/operation.ts';
+import type { ServerCall } from './require-server.ts';
+
+/** The newest entries of a server that are kept, to within a hundred. */
+const KEPT = 5_000;
+const KEPT_DAYS = 90;
+
+/** The ways by which something is done with a server. */
+type Door = 'api' | 'portal' | 'sftp' | 'node';
+
+interface ActivityEntry {
+  readonly id: number;
+  readonly at: Date;
+  readonly actor_kind: ActorKind;
+  readonly actor: string;
+  readonly door: Door;
+  readonly source: string | null;
+  readonly action: string;
+  readonly detail: Readonly<Record<string, unknown>>;
+  readonly times: number;
+}
+
+/**
+ * Records what a caller did with a server, in the transaction that did it. The same by the same within a minute is one
+ * entry, and a server keeps its newest ones only, so that doing things often fills no disk.
+ */
+export async function recordActivity(
+  tx: Tx,
+  call: Pick<ServerCall, 'by' | 'params'> & Pick<CallerCall, 'source' | 'requestId'>,
+  action: string,
+  detail: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const { kind, name, source } = keyActor(call);
+  const { slice } = call.params;
+  const door: Door = call.by.kind === 'key' ? 'api' : 'portal';
+  const text = JSON.stringify(detail);
+  const { rows: repeated } = await sql`
+    update server_activity set times = times + 1, at = now()
+     where id = (select max(id) from server_activity where server = ${slice})
+       and actor_kind = ${kind} and actor = ${name} and door = ${door} and action = ${action}
+       and source is not distinct from ${source}::inet and detail = ${text}::jsonb
+       and at > now() - interval '1 minute'
+    returning 1`.execute(tx);
+  if (repeated.length > 0) return;
+  const { rows } = await sql<{ id: number }>`
+    insert into server_activity (server, actor_kind, actor, door, source, action, detail)
+    values (${slice}, ${kind}, ${name}, ${door}, ${source}::inet, ${action}, ${text}::jsonb)
+    returning id`.execute(tx);
+  if ((rows[0]?.id ?? 0) % 100 === 0) await forgetOld(tx, slice);
+}
+
+async function forgetOld(tx: Tx, server: string): Promise<void> {
+  await sql`
+    delete from server_activity
+     where server = ${server}
+       and id <= (select id from server_activity where server = ${server}
+                   order by id desc offset ${KEPT} limit 1)`.execute(tx);
+  await sql`
+    delete from server_activity where at < now() - make_interval(days => ${KEPT_DAYS})`.execute(tx);
+}
+
+/** Entries of a server, newest first; `next` continues below the last one, and is null at the end. */
+export async function loadActivity(
+  db: Reader,
+  server: string,
+  { before = null, limit = 50 }: { readonly before?: number | null; readonly limit?: number },
+): Promise<{ readonly data: readonly object[]; readonly meta: { readonly next: number | null } }> {
+  const { rows } = await sql<ActivityEntry>`
+    select id, at, actor_kind, actor, door, host(source) as source, action, detail, times
+      from server_activity
+     where server = ${server} and at > now() - make_interval(days => ${KEPT_DAYS})
+       and (${before}::bigint is null or id < ${before}::bigint)
+     order by id desc limit ${limit + 1}`.execute(db);
+  const data = rows.slice(0, limit).map(({ at, ...entry }) => ({ ...entry, at: at.toISOString() }));
+  return { data, meta: { next: rows.length > limit ? (data.at(-1)?.id ?? null) : null } };
+}
