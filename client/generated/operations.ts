@@ -283,7 +283,7 @@ export type AsnInput = {
 };
 
 export type AsnPatch = {
-  readonly organisation?: string | null | null;
+  readonly organisation?: string | null;
 };
 
 /** One attack on one address. */
@@ -568,7 +568,8 @@ export type CollectorInput = {
 export type CollectorPatch = {
   readonly listen?: string | null;
   readonly exporters?: readonly Exporter[] | null;
-  readonly site?: string | null | null;
+  /** What an edge of this site counts is the same traffic. Default: that of the first edge. */
+  readonly site?: string | null;
 };
 
 export type CommandRequest = {
@@ -742,6 +743,8 @@ export type DeclaredOrganisation = {
   readonly external_id: string | null;
   /** Those that it announces prefixes under. */
   readonly asns: readonly Asn[];
+  /** How many it holds that are of no service. */
+  readonly prefixes: number;
   /** How many it has. */
   readonly services: number;
   /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
@@ -760,11 +763,11 @@ export type DeclaredOrganisationLimits = {
   readonly filters_per_ip: number;
   /** Ports per request */
   readonly max_ports_per_request: number;
-  /** Days of attack history */
+  /** Attack history, days */
   readonly attack_history_days: number;
   /** Configured addresses */
   readonly configured_addresses: number;
-  /** Requests per minute and key */
+  /** Requests per minute, of each key */
   readonly requests_per_minute: number;
 };
 
@@ -1832,17 +1835,20 @@ export type HoldingInput = {
 
 export type HoldingPatch = {
   readonly prefix?: string | null;
-  readonly asn?: number | null | null;
-  readonly service?: number | null | null;
-  readonly since?: string | null | null;
-  readonly until?: string | null | null;
-  readonly default?: 'accept' | 'deny' | null | null;
+  readonly asn?: number | null;
+  readonly service?: number | null;
+  readonly since?: string | null;
+  readonly until?: string | null;
+  readonly default?: 'accept' | 'deny' | null;
   readonly thresholds?: {
-    readonly pps?: number | null | null;
-    readonly mbps?: number | null | null;
-    readonly hold_seconds?: number | null | null;
+    /** Packets per second. */
+    readonly pps?: number | null;
+    /** Megabits per second. */
+    readonly mbps?: number | null;
+    /** How long it must stay below to have ended. */
+    readonly hold_seconds?: number | null;
   } | null;
-  readonly mitigation?: 'off' | 'observe' | 'on' | null | null;
+  readonly mitigation?: 'off' | 'observe' | 'on' | null;
   readonly safelist?: readonly string[] | null;
 };
 
@@ -2036,8 +2042,10 @@ export type NodeInput = {
 };
 
 export type NodePatch = {
-  readonly memory?: number | null | null;
-  readonly disk?: number | null | null;
+  /** MiB that it offers to servers that are placed. Default: without limit. */
+  readonly memory?: number | null;
+  /** As of memory. */
+  readonly disk?: number | null;
   readonly addresses?: readonly string[] | null;
   readonly ports?: string | null;
 };
@@ -2201,11 +2209,11 @@ export type OrganisationLimits = {
   readonly filters_per_ip?: number;
   /** Ports per request */
   readonly max_ports_per_request?: number;
-  /** Days of attack history */
+  /** Attack history, days */
   readonly attack_history_days?: number;
   /** Configured addresses */
   readonly configured_addresses?: number;
-  /** Requests per minute and key */
+  /** Requests per minute, of each key */
   readonly requests_per_minute?: number;
 };
 
@@ -2225,13 +2233,17 @@ export type OrganisationPatch = {
     readonly requests_per_minute?: number | null;
   } | null;
   readonly thresholds?: {
-    readonly pps?: number | null | null;
-    readonly mbps?: number | null | null;
-    readonly hold_seconds?: number | null | null;
+    /** Packets per second. */
+    readonly pps?: number | null;
+    /** Megabits per second. */
+    readonly mbps?: number | null;
+    /** How long it must stay below to have ended. */
+    readonly hold_seconds?: number | null;
   } | null;
-  readonly mitigation?: 'off' | 'observe' | 'on' | null | null;
+  readonly mitigation?: 'off' | 'observe' | 'on' | null;
   readonly safelist?: readonly string[] | null;
-  readonly external_id?: string | null | null;
+  /** What a billing system calls it; unique. Left out: unchanged. */
+  readonly external_id?: string | null;
 };
 
 /** For `optionsJSON` of the browser’s WebAuthn call. */
@@ -2488,13 +2500,17 @@ export type ResponderInput = {
 };
 
 export type ResponderPatch = {
-  readonly command?: readonly string[] | null | null;
-  readonly webhook?: string | null | null;
-  readonly secret?: string | null | null;
-  readonly prefixes?: readonly string[] | null | null;
+  readonly command?: readonly string[] | null;
+  /** An http or https URL that the attack is posted to as JSON. */
+  readonly webhook?: string | null;
+  /** Sent as `Authorization: Bearer`, in a file best as ${NAME}; of webhooks only. It is not shown again. */
+  readonly secret?: string | null;
+  readonly prefixes?: readonly string[] | null;
   readonly at?: {
-    readonly pps?: number | null | null;
-    readonly mbps?: number | null | null;
+    /** Packets per second. */
+    readonly pps?: number | null;
+    /** Megabits per second. */
+    readonly mbps?: number | null;
   } | null;
   readonly timeout_seconds?: number | null;
   readonly expires_seconds?: number | null;
@@ -2808,11 +2824,14 @@ export type ServicePatch = {
   readonly active?: boolean | null;
   readonly managed_filters?: readonly ManagedFilter[] | null;
   readonly thresholds?: {
-    readonly pps?: number | null | null;
-    readonly mbps?: number | null | null;
-    readonly hold_seconds?: number | null | null;
+    /** Packets per second. */
+    readonly pps?: number | null;
+    /** Megabits per second. */
+    readonly mbps?: number | null;
+    /** How long it must stay below to have ended. */
+    readonly hold_seconds?: number | null;
   } | null;
-  readonly mitigation?: 'off' | 'observe' | 'on' | null | null;
+  readonly mitigation?: 'off' | 'observe' | 'on' | null;
   readonly safelist?: readonly string[] | null;
 };
 

@@ -98,7 +98,8 @@ function nullable(schema: TObject, title?: string): TObject {
     // A default would be read as what is not sent.
     const { default: _default, ...plain } = field as TSchema & Mapping;
     const part = isObject(field) ? nullable(field) : withNullMembers(plain);
-    return [name, Type.Optional(Type.Union([part, Type.Null()]))];
+    const sent = takesNull(part) ? part : Type.Union([part, Type.Null()]);
+    return [name, Type.Optional(sent)];
   });
   return Type.Object(Object.fromEntries(fields), { ...CLOSED, ...(title && { title }) });
 }
@@ -114,6 +115,16 @@ function withNullMembers(schema: TSchema & Mapping): TSchema {
   const { anyOf } = schema.additionalProperties ?? {};
   if (anyOf === undefined) return schema;
   return { ...schema, additionalProperties: { anyOf: [...anyOf, Type.Null()] } };
+}
+
+/** Null is a value of the field, and its default. */
+function takesNull({ type, anyOf = [] }: TSchema & Choice): boolean {
+  return [type].flat().includes('null') || anyOf.some((branch) => branch.type === 'null');
+}
+
+interface Choice {
+  readonly type?: unknown;
+  readonly anyOf?: readonly { readonly type?: unknown }[];
 }
 
 function isObject(schema: TSchema): schema is TObject {

@@ -1,34 +1,19 @@
-import { type Static, type TUnsafe, Type } from 'typebox';
+import { type Static, type TOptional, type TUnsafe, Type } from 'typebox';
 import { Asn, CLOSED, natural, sentText, sentTextOrNull, textOrNull } from '../values.ts';
 import { declaredKind, type Filled } from './declared-kind.ts';
 import { DETECTION } from './detection.ts';
-import { LARGEST, list, oneOf, slug, text } from './shapes.ts';
+import { type LimitName, LIMITS } from './limits.ts';
+import { list, oneOf, slug, text } from './shapes.ts';
 
 /** Areas of the interface that an operator activates for an organisation. */
 export const FLAGS = ['firewall_api', 'attack_history_api'] as const;
 
-/** A whole number with its bounds and its default. */
-type LimitField = ReturnType<typeof Type.Optional<TUnsafe<number>>> & Readonly<Record<'minimum' | 'maximum' | 'default', number>> & { readonly description: string };
-
-const limit = (minimum: number, maximum: number, description: string, value: number) =>
-  Type.Optional(
-    Type.Unsafe<number>({ type: 'integer', minimum, maximum, description, default: value }),
-  ) as LimitField;
-
-/** What an organisation may have and do. Each is a column of its name, and a field of the portal's form. */
-export const LIMITS = {
-  rules_per_ip: limit(0, 100_000, 'Rules per address', 100),
-  filters_per_ip: limit(0, 100_000, 'Filters per address', 25),
-  max_ports_per_request: limit(1, 65_535, 'Ports per request', 101),
-  attack_history_days: limit(1, 36_500, 'Days of attack history', 90),
-  configured_addresses: limit(0, LARGEST, 'Configured addresses', 10_000),
-  requests_per_minute: limit(1, LARGEST, 'Requests per minute and key', 600),
-};
-
-/** The limits of an organisation that has none of its own. */
-export const DEFAULT_LIMITS = Object.fromEntries(
-  Object.entries(LIMITS).map(([name, { default: value }]) => [name, value]),
-) as Readonly<Record<keyof typeof LIMITS, number>>;
+const limits = Object.fromEntries(
+  Object.entries(LIMITS).map(([name, { title: description, ...bounds }]) => [
+    name,
+    Type.Optional(Type.Unsafe<number>({ type: 'integer', ...bounds, description })),
+  ]),
+) as Record<LimitName, TOptional<TUnsafe<number>>>;
 
 const OrganisationSchema = Type.Object(
   {
@@ -43,7 +28,7 @@ const OrganisationSchema = Type.Object(
       }),
     ),
     limits: Type.Optional(
-      Type.Object(LIMITS, { ...CLOSED, title: 'OrganisationLimits', description: 'Its limits.' }),
+      Type.Object(limits, { ...CLOSED, title: 'OrganisationLimits', description: 'Its limits.' }),
     ),
     ...DETECTION,
   },
@@ -68,6 +53,7 @@ export const ORGANISATION = declaredKind({
   output: {
     external_id: textOrNull({ description: 'What a billing system calls it.' }),
     asns: Type.Array(Asn, { description: 'Those that it announces prefixes under.' }),
+    prefixes: natural({ description: 'How many it holds that are of no service.' }),
     services: natural({ description: 'How many it has.' }),
   },
   search: Type.Object(

@@ -1,4 +1,4 @@
-import { DEFAULT_LIMITS } from '@portcullis/contract/schemas/declared/organisation.ts';
+import { DEFAULT_LIMITS } from '@portcullis/contract/schemas/declared/limits.ts';
 import { ABILITIES, type Ability, flagOf } from '@portcullis/core/access/abilities.ts';
 import { parseKey } from '@portcullis/core/access/key-format.ts';
 import type { DesiredKey, DesiredOrganisation } from '../desired.ts';

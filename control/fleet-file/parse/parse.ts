@@ -1,4 +1,4 @@
-import { DEFAULT_LIMITS } from '@portcullis/contract/schemas/declared/organisation.ts';
+import { DEFAULT_LIMITS } from '@portcullis/contract/schemas/declared/limits.ts';
 import { parseOrganisation, withManagedFilters } from './organisation.ts';
 import { readObjects } from '../../operator/index.ts';
 import type { DesiredBaselineRule, DesiredOrganisation, FleetFile } from '../desired.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { DEFAULT_LIMITS } from '@portcullis/contract/schemas/declared/organisation.ts';
+import { DEFAULT_LIMITS } from '@portcullis/contract/schemas/declared/limits.ts';
 import { planChanges, renderPlan } from './plan.ts';
 import type { FleetState } from '../state/state.ts';
 import { mustParse } from '../testing.ts';
@@ -90,6 +90,7 @@ const IN_USE: FleetState = {
         facts: {
           externalId: null,
           asns: [64_500],
+          prefixes: 1,
           services: 0,
           servers: 0,
           holdings: 1,

@@ -68,7 +68,7 @@ test('an organisation is whole by PUT, changed by PATCH, and created once', asyn
   const { operator, patch } = await start(t);
   const limits = { ...DEFAULTS, rules_per_ip: 50 };
   const changed = dataOf(await patch(HIVE, { limits: { rules_per_ip: 50 }, thresholds: { pps: 9 } }));
-  const shown = { slug: 'hive', name: 'Hive', owner: 'portal', external_id: null, services: 1 };
+  const shown = { slug: 'hive', name: 'Hive', owner: 'portal', external_id: null, prefixes: 0, services: 1 };
   const thresholds = { ...NOTHING.thresholds, pps: 9 };
   const flags = ['firewall_api'];
   assert.deepEqual(changed, { ...NOTHING, ...shown, flags, limits, thresholds, asns: [64_510] });
@@ -107,7 +107,7 @@ test('an ASN is given and taken, but not from under prefixes', async (t) => {
 });
 
 test('gives a prefix and an address, which are held then, and ends them', async (t) => {
-  const { operator, db, patch, give, list, keyOfHive } = await start(t);
+  const { db, patch, give, list, keyOfHive } = await start(t);
   const reply = await give(FREE);
   assert.match(reply.headers.get('portcullis-generation') ?? '', /^\d+$/);
   const { id, ...holding } = made(reply);

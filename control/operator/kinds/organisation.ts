@@ -1,5 +1,5 @@
+import { type LimitName, LIMITS } from '@portcullis/contract/schemas/declared/limits.ts';
 import {
-  LIMITS,
   ORGANISATION,
   type OrganisationObject,
 } from '@portcullis/contract/schemas/declared/organisation.ts';
@@ -12,6 +12,7 @@ import { type Detected, fromDetected, summariseDetection, toDetected } from './d
 interface Facts {
   readonly externalId: string | null;
   readonly asns: readonly number[];
+  readonly prefixes: number;
   readonly services: number;
   readonly servers: number;
   /** Present and future ones. */
@@ -20,7 +21,6 @@ interface Facts {
   readonly madeByHand: Readonly<Record<string, number>>;
 }
 
-type LimitName = keyof typeof LIMITS;
 const limits = Object.fromEntries(Object.keys(LIMITS).map((name) => [name, 'integer'])) as Record<
   LimitName,
   'integer'
@@ -38,6 +38,7 @@ const table = kindTable<Detected<OrganisationObject>, Facts>({
   facts: {
     externalId: sql`external_id`,
     asns: sql`array(select asn ${own('asns')} order by asn)`,
+    prefixes: sql`(select count(*) ${own('holdings')} and t.service_id is null and ${present})`,
     services: sql`(select count(*) ${own('services')})`,
     servers: sql`(select count(*) ${own('game_servers')})`,
     holdings: sql`(select count(*) ${own('holdings')} and ${present})`,
@@ -98,7 +99,12 @@ export const organisation = defineKind<typeof ORGANISATION, OrganisationObject, 
           tx,
         );
       },
-      show: ({ externalId, asns, services }) => ({ external_id: externalId, asns, services }),
+      show: ({ externalId, asns, prefixes, services }) => ({
+        external_id: externalId,
+        asns,
+        prefixes,
+        services,
+      }),
     },
   },
 );

@@ -1,11 +1,12 @@
 import { NumberInput, SegmentedControl, Select, Textarea } from '@mantine/core';
 import { useState } from 'react';
 import { Card } from '../../../components/Card.tsx';
+import { Loaded } from '../../../components/Loaded.tsx';
 import { WriteForm } from '../../../components/forms/WriteForm.tsx';
 import { operatorMessages } from '../../../messages/operator.ts';
 import { personClient } from '../../../session/session.ts';
 import { OwnerPill } from '../OwnerPill.tsx';
-import type { Organisation } from '../queries.ts';
+import { type Organisation, useDeclared, useTag } from '../queries.ts';
 import {
   bodyOf,
   draftOf,
@@ -59,7 +60,23 @@ interface FormProps {
   readonly all: readonly ThresholdScope[];
 }
 
-function ThresholdsForm({ slug, scope, all }: FormProps) {
+function ThresholdsForm(props: FormProps) {
+  const { slug, scope } = props;
+  const read = useDeclared(['thresholds', slug, scope.key], (how) => readScope(slug, scope, how));
+  return (
+    <Loaded query={read} rows={4}>
+      {({ response }) => <ThresholdsFields {...props} etag={response.etag} />}
+    </Loaded>
+  );
+}
+
+function ThresholdsFields({
+  slug,
+  scope,
+  all,
+  etag,
+}: FormProps & { readonly etag: string | null }) {
+  const bound = useTag(etag);
   const isReadOnly = scope.owner === 'fleet';
   return (
     <>
@@ -67,8 +84,12 @@ function ThresholdsForm({ slug, scope, all }: FormProps) {
         initial={draftOf(scope)}
         submit={isReadOnly ? null : text.save}
         saved={operatorMessages.organisations.saved}
-        pointers={{ '/hold_seconds': 'holdSeconds' }}
-        write={(draft) => personClient.saveThresholds({ slug, body: bodyOf(scope, draft) })}
+        pointers={{
+          '/thresholds/pps': 'pps',
+          '/thresholds/mbps': 'mbps',
+          '/thresholds/hold_seconds': 'holdSeconds',
+        }}
+        write={(draft) => bound((how) => changeScope({ slug, scope, body: bodyOf(draft) }, how))}
       >
         {({ getInputProps }) => (
           <>
@@ -111,4 +132,32 @@ function ThresholdsForm({ slug, scope, all }: FormProps) {
       {isReadOnly && <p className="dim flat">{text.ofFleet}</p>}
     </>
   );
+}
+
+interface Change {
+  readonly slug: string;
+  readonly scope: ThresholdScope;
+  readonly body: ReturnType<typeof bodyOf>;
+}
+
+/** Reads the organisation, the service or the holding whose settings these are. */
+function readScope(
+  slug: string,
+  { scope, id }: ThresholdScope,
+  how: { readonly signal: AbortSignal },
+): Promise<{ readonly response: { readonly etag: string | null } }> {
+  const at = { organisation: slug, id: id ?? 0 };
+  if (scope === 'service') return personClient.readService(at, how);
+  if (scope === 'holding') return personClient.readHolding(at, how);
+  return personClient.readOrganisation({ slug }, how);
+}
+
+function changeScope(
+  { slug, scope: { scope, id }, body }: Change,
+  how: { readonly ifMatch?: string },
+): Promise<{ readonly response: { readonly etag: string | null } }> {
+  const at = { organisation: slug, id: id ?? 0, body };
+  if (scope === 'service') return personClient.changeService(at, how);
+  if (scope === 'holding') return personClient.changeHolding(at, how);
+  return personClient.changeOrganisation({ slug, body }, how);
 }
