@@ -154,11 +154,7 @@ export function createEndpoint<
     description: 'The answer has its number. What is left out gets its default.',
     body: bodySchema(kind),
     bodyExamples: { plain: example },
-    responses: createAnswer(
-      'It was created.',
-      writtenSchema(kind, viewSchema(kind)),
-      LOSSES,
-    ),
+    responses: createAnswer('It was created.', writtenSchema(kind, viewSchema(kind)), LOSSES),
   } as const satisfies OperatorEndpoint;
 }
 

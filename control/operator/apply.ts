@@ -34,7 +34,9 @@ export async function prepareChanges(
   changes: readonly ObjectChange[],
 ): Promise<void> {
   for (const [name, ofKind] of Map.groupBy(changes, ({ kind }) => kind)) {
-    const wanted = ofKind.flatMap(({ object, before }) => (object === null ? [] : [{ object, before }]));
+    const wanted = ofKind.flatMap(({ object, before }) =>
+      object === null ? [] : [{ object, before }],
+    );
     if (wanted.length > 0) await kindNamed(name)?.prepare?.(batch, wanted);
   }
 }

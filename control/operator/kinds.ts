@@ -26,8 +26,7 @@ type KindOf<Name extends KindName> = Extract<AnyKind, { readonly name: Name }>;
 export type ObjectOf<Name extends KindName> =
   KindOf<Name> extends Kind<infer T, infer _> ? T : never;
 
-type FactsOf<Name extends KindName> =
-  KindOf<Name> extends Kind<infer _, infer F> ? F : never;
+type FactsOf<Name extends KindName> = KindOf<Name> extends Kind<infer _, infer F> ? F : never;
 
 /** The stored objects of every kind, in the order of their keys. */
 export type StoredObjects = {

@@ -130,10 +130,7 @@ function matchKeys<T extends object>(
 function planObject<T extends object, At>(
   kind: Kind<T>,
   { object: declared, at }: Declared<T, At>,
-  {
-    before,
-    elsewhere,
-  }: { readonly before: Current<T> | null } & Pick<StoredKind<T>, 'elsewhere'>,
+  { before, elsewhere }: { readonly before: Current<T> | null } & Pick<StoredKind<T>, 'elsewhere'>,
   sink: PlanSink<At>,
 ): T {
   if (before?.owner === 'portal') {

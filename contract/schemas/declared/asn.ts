@@ -6,9 +6,7 @@ import { orNone, slug, whole } from './shapes.ts';
 const AsnSchema = Type.Object(
   {
     asn: whole(1, MAX_ASN, 'An autonomous system number.'),
-    organisation: orNone(
-      slug('The organisation that announces prefixes under it.'),
-    ),
+    organisation: orNone(slug('The organisation that announces prefixes under it.')),
   },
   {
     ...CLOSED,

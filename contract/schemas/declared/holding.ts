@@ -9,11 +9,9 @@ const moment = (description: string) => orNone(formed('moment', description, 40)
 const HoldingSchema = Type.Object(
   {
     organisation: slug('The organisation that holds it.'),
-    id: Type.Optional(
-      whole(0, Number.MAX_SAFE_INTEGER, 'Given when it is made.', { default: 0 }),
-    ),
+    id: Type.Optional(whole(0, Number.MAX_SAFE_INTEGER, 'Given when it is made.', { default: 0 })),
     prefix: formed('cidr', 'A network or an address.'),
-    asn: orNone(whole(1, MAX_ASN, "An ASN of the organisation or of the operator.")),
+    asn: orNone(whole(1, MAX_ASN, 'An ASN of the organisation or of the operator.')),
     service: orNone(whole(1, LARGEST, 'A service of the organisation, instead of an ASN.')),
     since: moment('A moment with an offset. Null: from when it is made.'),
     until: moment('Null: without end. A past moment ends it.'),

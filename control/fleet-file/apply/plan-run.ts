@@ -16,12 +16,7 @@ import {
   type GroupConflict,
 } from '../../firewall/groups/index.ts';
 import type { Batch } from '../../fleet/batch.ts';
-import type {
-  Change,
-  FleetChange,
-  HoldingRef,
-  ObjectAction,
-} from '../plan/change.ts';
+import type { Change, FleetChange, HoldingRef, ObjectAction } from '../plan/change.ts';
 import { saveBaseline } from './baseline.ts';
 import { suspendKey, updateKey } from './keys.ts';
 

@@ -27,8 +27,13 @@ const namedPorts = Type.Union(
   { description: 'A port, an expression of ports, or SERVER:PORT, which is followed.' },
 );
 
-const { organisation: _holder, id: _id, prefix: _prefix, service: _service, ...held } =
-  HOLDING.schema.properties;
+const {
+  organisation: _holder,
+  id: _id,
+  prefix: _prefix,
+  service: _service,
+  ...held
+} = HOLDING.schema.properties;
 const { asn: announced, ...window } = held;
 
 const rule = closed(

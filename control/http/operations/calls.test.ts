@@ -115,10 +115,7 @@ test('a parameter that can name nothing is not found, with the words of one that
       'not_found: There is nothing with this id that you may see.',
     );
   }
-  assert.equal(
-    parse('saveAsn', { asn: '4294967296' }),
-    'not_found: There is no ASN "4294967296".',
-  );
+  assert.equal(parse('saveAsn', { asn: '4294967296' }), 'not_found: There is no ASN "4294967296".');
   assert.match(
     String(parse('readFirewallAddress', { ip: '203.0.113.1/32' })),
     /^not_found: No such/,

@@ -49,7 +49,12 @@ export function createKindHandlers<T extends object>(kind: Kind<T>): KindHandler
       operate(tx, (batch) => {
         const names = namesOf(call.params);
         const make = (_before: unknown, body: object): object => ({ ...body, ...names });
-        return writeObject(batch, kind, { key: null, body: Object(call.body), make }, termsOf(call));
+        return writeObject(
+          batch,
+          kind,
+          { key: null, body: Object(call.body), make },
+          termsOf(call),
+        );
       }),
     save: (call, tx) =>
       operate(tx, (batch) => {
@@ -92,9 +97,7 @@ async function listObjects<T extends object>(
     undefined,
     typeof organisation === 'string' ? organisation : undefined,
   );
-  const views = found
-    .filter((one) => kind.isPast?.(one) !== true)
-    .map((one) => viewOf(kind, one));
+  const views = found.filter((one) => kind.isPast?.(one) !== true).map((one) => viewOf(kind, one));
   const data = views.filter((view) =>
     within.every(([name, value]) => Reflect.get(view, name) === value),
   );

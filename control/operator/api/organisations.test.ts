@@ -44,7 +44,8 @@ async function start(t: Parameters<typeof startEnvironment>[0]) {
   const give = (holding: object, losses = '') =>
     operator.post(`${HIVE}/holdings${losses}`, holding);
   const list = async () => dataOf<Holding[]>(await operator.get(`${HIVE}/holdings`));
-  const end = (id: number, losses = '') => operator.send('DELETE', `${HIVE}/holdings/${id}${losses}`);
+  const end = (id: number, losses = '') =>
+    operator.send('DELETE', `${HIVE}/holdings/${id}${losses}`);
   const keyOfHive = async () => {
     const organisations = await environment.db
       .selectFrom('organisations')
@@ -67,8 +68,17 @@ function made(reply: TestReply): Holding {
 test('an organisation is whole by PUT, changed by PATCH, and created once', async (t) => {
   const { operator, patch } = await start(t);
   const limits = { ...DEFAULTS, rules_per_ip: 50 };
-  const changed = dataOf(await patch(HIVE, { limits: { rules_per_ip: 50 }, thresholds: { pps: 9 } }));
-  const shown = { slug: 'hive', name: 'Hive', owner: 'portal', external_id: null, prefixes: 0, services: 1 };
+  const changed = dataOf(
+    await patch(HIVE, { limits: { rules_per_ip: 50 }, thresholds: { pps: 9 } }),
+  );
+  const shown = {
+    slug: 'hive',
+    name: 'Hive',
+    owner: 'portal',
+    external_id: null,
+    prefixes: 0,
+    services: 1,
+  };
   const thresholds = { ...NOTHING.thresholds, pps: 9 };
   const flags = ['firewall_api'];
   assert.deepEqual(changed, { ...NOTHING, ...shown, flags, limits, thresholds, asns: [64_510] });
@@ -111,7 +121,10 @@ test('gives a prefix and an address, which are held then, and ends them', async 
   const reply = await give(FREE);
   assert.match(reply.headers.get('portcullis-generation') ?? '', /^\d+$/);
   const { id, ...holding } = made(reply);
-  assert.deepEqual([holding.prefix, holding.until, holding.owner], ['192.0.3.0/24', null, 'portal']);
+  assert.deepEqual(
+    [holding.prefix, holding.until, holding.owner],
+    ['192.0.3.0/24', null, 'portal'],
+  );
   const until = '2099-01-01T00:00:00+00:00';
   const address = made(await give({ prefix: '198.51.100.77', service: 900, until }));
   assert.deepEqual([address.prefix, address.service], ['198.51.100.77/32', 900]);
@@ -141,13 +154,18 @@ test('a holding is whole by PUT, keeps its start to the millisecond, and has its
   const { id } = made(await give({ ...FREE, default: 'deny', mitigation: 'off' }));
   const one = `${HIVE}/holdings/${id}`;
   const startOf = async () =>
-    (await sql<{ since: string }>`select lower(during)::text as since from holdings where id = ${id}`.execute(db))
-      .rows;
+    (
+      await sql<{
+        since: string;
+      }>`select lower(during)::text as since from holdings where id = ${id}`.execute(db)
+    ).rows;
   const began = await startOf();
   const changed = dataOf<Holding & { default: string }>(await patch(one, { asn: null }));
   assert.equal(changed.default, 'deny');
   assert.deepEqual(await startOf(), began);
-  const { rows } = await sql`select from default_actions where deleted_generation is null`.execute(db);
+  const { rows } = await sql`select from default_actions where deleted_generation is null`.execute(
+    db,
+  );
   assert.equal(rows.length, 1);
   const { since, ...whole } = dataOf<Holding>(await operator.put(one, { prefix: FREE.prefix }));
   assert.deepEqual(whole, {
@@ -278,7 +296,11 @@ test('changes nothing that the fleet file owns, and nothing of another organisat
     [patch(ACME, { mitigation: 'off' }), 422, 'managed_by_fleet_file'],
     [operator.put(`${ACME}/services/501`, service), 422, 'managed_by_fleet_file'],
     [operator.send('DELETE', `${OPERATOR}/asns/64500`), 422, 'managed_by_fleet_file'],
-    [operator.put(`${OPERATOR}/asns/64500`, { organisation: 'hive' }), 422, 'managed_by_fleet_file'],
+    [
+      operator.put(`${OPERATOR}/asns/64500`, { organisation: 'hive' }),
+      422,
+      'managed_by_fleet_file',
+    ],
     [operator.send('DELETE', `${ACME}/services/501`), 422, 'managed_by_fleet_file'],
     [patch(`${ACME}/holdings/${id}`, { until: null }), 422, 'managed_by_fleet_file'],
     [operator.send('DELETE', `${HIVE}/services/501`), 422, 'managed_by_fleet_file'],

@@ -35,7 +35,8 @@ function readKind<At>(kind: Kind, file: object, { at, refuse }: FilePlaces<At>):
   const { place } = kind;
   const found = typeof place === 'string' ? entriesAt(file, place) : place(file, refuse);
   const entries = found.map(({ pointer, value, fields = {} }) => {
-    const within: Refuse = (inside, message) => refuse(pointer + (fields[inside] ?? inside), message);
+    const within: Refuse = (inside, message) =>
+      refuse(pointer + (fields[inside] ?? inside), message);
     const object = readObject(kind, value, within);
     const other = seen.get(kind.key(object));
     const why = other === undefined ? null : clashOf(kind, object, other);

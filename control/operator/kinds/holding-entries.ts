@@ -53,7 +53,11 @@ function prefixesOf(
   return prefixes.map(({ cidr, ...entry }, index) => {
     const at = `${pointer}/prefixes/${index}`;
     refuseEndAlone(entry, at, refuse);
-    return { pointer: at, value: { ...from, ...entry, prefix: cidr }, fields: { '/prefix': '/cidr' } };
+    return {
+      pointer: at,
+      value: { ...from, ...entry, prefix: cidr },
+      fields: { '/prefix': '/cidr' },
+    };
   });
 }
 

@@ -207,10 +207,7 @@ function isMoved({ object, before }: Wanted<HoldingObject>): boolean {
   return before === null || contentOf(before.object) !== contentOf(object);
 }
 
-async function createHoldings(
-  batch: Batch,
-  many: readonly Wanted<HoldingObject>[],
-): Promise<void> {
+async function createHoldings(batch: Batch, many: readonly Wanted<HoldingObject>[]): Promise<void> {
   const rows = many.map(({ object }) => toDetected(object));
   await sql`
     insert into holdings (organisation_id, cidr, during, asn, service_id, detection, owner)

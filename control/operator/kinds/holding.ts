@@ -195,7 +195,10 @@ function findOverlap(
 ): StoredHolding | null {
   const found = others.find((other) => {
     const now = other.facts.now;
-    const [span, stored] = [spanOf({ ...object, since: object.since ?? now }), spanOf(other.object)];
+    const [span, stored] = [
+      spanOf({ ...object, since: object.since ?? now }),
+      spanOf(other.object),
+    ];
     return stored.since < span.until && span.since < stored.until;
   });
   return found ?? null;

@@ -23,9 +23,7 @@ export function LimitsCard({ organisation }: { readonly organisation: Organisati
         submit={isReadOnly ? null : text.save}
         saved={text.saved}
         refusal={(draft) => draft.name.trim() === ''}
-        write={(body) =>
-          bound((how) => personClient.changeOrganisation({ slug, body }, how))
-        }
+        write={(body) => bound((how) => personClient.changeOrganisation({ slug, body }, how))}
       >
         {({ getInputProps, setFieldValue }) => (
           <>

@@ -73,7 +73,9 @@ export function ServicesCard({ organisation }: { readonly organisation: Organisa
                       aria-label={text.removeOf(service.name)}
                       title={text.removeTitle(service.name)}
                       question={text.removeText}
-                      write={() => personClient.removeService({ organisation: slug, id: service.id })}
+                      write={() =>
+                        personClient.removeService({ organisation: slug, id: service.id })
+                      }
                     >
                       {text.remove}
                     </ConfirmButton>
