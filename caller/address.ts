@@ -7,6 +7,7 @@ import type {
   AddressReplacement,
 } from '@portcullis/client/generated/operations.ts';
 import type { KeyClient, Reply } from '@portcullis/client/types.ts';
+import { sentMarks } from '@portcullis/core/firewall/rules/marks.ts';
 
 /** The own objects of an address that are accepted: without those of groups, and without what is deleted already. */
 export interface OwnObjects {
@@ -32,9 +33,9 @@ export function ownObjects({ rules, filters }: Accepted['data']): OwnObjects {
 
 /** A rule as a replace takes it. A port that a name decides is sent by its name. */
 export function sentRule(rule: AcceptedRule): SentRule {
-  const { action, protocol, source_ip, destination_port, named_port, ref, expires_at } = rule;
+  const { action, protocol, source_ip, destination_port, named_port } = rule;
   const port = named_port === null ? { destination_port } : { named_port };
-  return { action, protocol, source_ip, ref, expires_at, ...port } as SentRule;
+  return { action, protocol, source_ip, ...sentMarks(rule), ...port } as SentRule;
 }
 
 export function sentFilter({ type, port, settings }: AcceptedFilter): SentFilter {

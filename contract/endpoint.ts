@@ -86,6 +86,11 @@ export interface Row {
   readonly stream?: boolean;
   /** Accepts Idempotency-Key. */
   readonly idempotent?: boolean;
+  /**
+   * With the query `dry_run=true` it answers what it would do, writes nothing, and needs this ability instead of its
+   * own: a caller that may read could find it out by itself.
+   */
+  readonly dryRun?: Ability;
 }
 
 /** The contract of an operation for API keys. */

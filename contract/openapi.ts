@@ -116,7 +116,8 @@ function requirements(row: AnyEndpoint): string {
       ? 'The area needs no activation flag.'
       : `The organisation needs the flag \`${flag}\` (${FLAG_NAMES[flag]}).`;
   if (ability === null) return 'The key needs no particular ability.';
-  return `The key needs the ability \`${ability}\`. ${needsFlag}`;
+  const dryRun = row.dryRun && ` With \`dry_run=true\`, \`${row.dryRun}\` is enough.`;
+  return `The key needs the ability \`${ability}\`.${dryRun ?? ''} ${needsFlag}`;
 }
 
 const ROLE_NEEDS = {

@@ -10,6 +10,7 @@ import {
 import {
   ADDRESS_PARAMS,
   FIREWALL,
+  PLANNED_HEADERS,
   X1_READ_HEADERS,
   REPEATABLE_HEADERS,
   SAME_ADDRESS,
@@ -32,6 +33,7 @@ import {
   DefaultPreview,
   HeldAddresses,
   HeldAddressesQuery,
+  ReplaceQuery,
   RuleBatch,
 } from './schemas/x1-firewall.ts';
 import { Explanation, ExplainRequest } from './schemas/x1-explain.ts';
@@ -103,9 +105,11 @@ export const X1_ENDPOINTS = [
     params: ADDRESS_PARAMS,
     ability: 'firewall.manage',
     write: true,
+    dryRun: 'firewall.read',
+    query: ReplaceQuery,
     summary: 'Replace the own rules and filters of an address',
     description:
-      'Makes the address’s own rules and filters exactly those of the body, in one transaction: what is there already stays with its id, what is missing is created, the rest is deleted. The member `data` of a read can be sent back as it is. Objects of firewall groups are not touched. With `If-Match` nothing happens (412) when somebody else wrote to the address since it was read. The answer is the difference.',
+      'Makes the address’s own rules and filters exactly those of the body, in one transaction: what is there already stays with its id, what is missing is created, the rest is deleted. The member `data` of a read can be sent back as it is. Objects of firewall groups are not touched. With `If-Match` nothing happens (412) when somebody else wrote to the address since it was read. The answer is the difference. With `dry_run=true` nothing is written: the answer has the difference that the same request would make, or the problem that it would meet, and `created` and `deleted` are empty.',
     requestHeaders: ['If-Match'],
     body: AddressReplacement,
     bodyExamples: { 'web-server': examples.REPLACEMENT },
@@ -118,9 +122,9 @@ export const X1_ENDPOINTS = [
         'limit_exceeded',
       ]),
       200: {
-        description: 'Accepted. Not live everywhere yet.',
+        description: 'Accepted. Not live everywhere yet. Of a dry run: what would be.',
         schema: AddressReplaced,
-        headers: WRITE_HEADERS,
+        headers: PLANNED_HEADERS,
         example: examples.REPLACED,
         links: {
           ReadAccepted: {

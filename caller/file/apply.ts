@@ -1,7 +1,7 @@
 import { ConflictError } from '@portcullis/client/errors.ts';
 import type { KeyClient } from '@portcullis/client/types.ts';
 import { eachOf, loadBlocked, loadState } from './load.ts';
-import { type AddressPlan, planAddress } from './plan.ts';
+import { type AddressPlan, type MergedAddress, mergeAddress } from './plan.ts';
 import type { WantedAddress } from './rules-file.ts';
 
 export interface Applied {
@@ -31,7 +31,7 @@ export async function applyPlans(
   }: {
     readonly prune: boolean;
     /** Throws if a plan that was made again is not what the file expects. */
-    readonly verify: (wanted: WantedAddress, plan: AddressPlan) => Promise<void>;
+    readonly verify: (wanted: WantedAddress, plan: MergedAddress) => Promise<void>;
     readonly isStopped: () => boolean;
     readonly onDone: (done: number) => void;
   },
@@ -55,13 +55,13 @@ export async function applyPlans(
 interface Writing {
   readonly prune: boolean;
   readonly wrote: (generation: number | null) => void;
-  readonly verify: (wanted: WantedAddress, plan: AddressPlan) => Promise<void>;
+  readonly verify: (wanted: WantedAddress, plan: MergedAddress) => Promise<void>;
 }
 
 async function applyAddress(
   client: KeyClient,
   wanted: WantedAddress,
-  first: AddressPlan,
+  first: Omit<MergedAddress, 'settings'>,
   { prune, wrote, verify }: Writing,
 ): Promise<void> {
   const { ip } = wanted;
@@ -75,8 +75,9 @@ async function applyAddress(
     } catch (error) {
       if (!(error instanceof ConflictError) || attempt === ATTEMPTS) throw error;
       const state = await loadState(client, ip, await loadBlocked(client));
-      plan = planAddress(wanted, state, { prune });
-      await verify(wanted, plan);
+      const merged = mergeAddress(wanted, state, { prune });
+      await verify(wanted, merged);
+      plan = merged;
     }
   }
   if (plan.default !== null) {

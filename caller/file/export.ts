@@ -8,19 +8,16 @@ import {
   type YAMLSeq,
 } from 'yaml';
 import type { AcceptedAddress, AcceptedFilter } from '@portcullis/client/generated/operations.ts';
+import { ruleIdentity, type WantedRule } from '@portcullis/core/firewall/rules/content.ts';
+import { joinPorts } from '@portcullis/core/firewall/rules/describe.ts';
+import { changedMarks, type Marks, writtenMarks } from '@portcullis/core/firewall/rules/marks.ts';
 import { parseAddress } from '@portcullis/core/net/address.ts';
 import { ownObjects } from '../address.ts';
 import { portExpression } from '@portcullis/core/net/ports.ts';
 import { alsoDrops } from './also-drops.ts';
 import { Mistakes, Place } from './places.ts';
-import { type AddressState, asWanted, groupRules } from './plan.ts';
-import {
-  readFilter,
-  readRule,
-  ruleIdentity,
-  type WantedFilter,
-  type WantedRule,
-} from './rules-file.ts';
+import { type AddressState, asWanted } from './plan.ts';
+import { readFilter, readRule, type WantedFilter } from './rules-file.ts';
 
 const NEW_FILE = `# Rules of these addresses: "portcullis firewall plan -f FILE" compares, "apply" makes them so.
 addresses: {}
@@ -112,7 +109,7 @@ function append(document: Document, list: YAMLSeq, value: object | string): void
 function syncRules(
   document: Document,
   target: YAMLMap,
-  rules: readonly WantedRule[],
+  rules: readonly StoredRule[],
   family: 4 | 6,
 ): void {
   const list = listOf(document, target, 'rules', rules.length > 0);
@@ -124,27 +121,25 @@ function syncRules(
     if (holds) for (const rule of written) missing.delete(ruleIdentity(rule));
     return holds;
   });
-  for (const [rule, ports] of groupRules([...missing.values()])) {
-    const { action, protocol, source, namedPort, ref, expiresAt } = rule;
-    const port = namedPort ?? (ports.length === 0 ? null : portExpression(ports));
+  for (const [rule, ports] of joinPorts([...missing.values()])) {
+    const { action, protocol, source, namedPort } = rule;
+    const marks = Object.entries(writtenMarks(rule)).filter(([, value]) => value !== null);
+    const port = namedPort?.shown ?? (ports.length === 0 ? null : portExpression(ports));
     append(document, list, {
       action,
       protocol,
       ...(port !== null && { destination_port: port }),
       ...(source !== null && { source_ip: source }),
-      ...(ref && { ref }),
-      ...(expiresAt && { expires_at: expiresAt }),
+      ...Object.fromEntries(marks),
     });
   }
 }
 
-function isThere(written: WantedRule, rules: ReadonlyMap<string, WantedRule>): boolean {
-  const rule = rules.get(ruleIdentity(written));
-  if (rule === undefined) return false;
-  const { ref = rule.ref, expiresAt = rule.expiresAt } = written;
-  const seconds = (moment: string | null | undefined): number =>
-    Math.ceil(Date.parse(moment ?? '') / 1_000);
-  return ref === rule.ref && Object.is(seconds(expiresAt), seconds(rule.expiresAt));
+type StoredRule = WantedRule & Marks;
+
+function isThere(written: WantedRule, rules: ReadonlyMap<string, StoredRule>): boolean {
+  const stored = rules.get(ruleIdentity(written));
+  return stored !== undefined && changedMarks([{ stored, wanted: written }], []).length === 0;
 }
 
 function syncFilters(

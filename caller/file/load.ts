@@ -1,7 +1,7 @@
 import { NotFoundError } from '@portcullis/client/errors.ts';
 import type { KeyClient } from '@portcullis/client/types.ts';
 import { failed } from '../exit.ts';
-import { type AddressPlan, type AddressState, planAddress } from './plan.ts';
+import { type AddressPlan, type AddressState, mergeAddress, planAddress } from './plan.ts';
 import type { WantedAddress } from './rules-file.ts';
 
 /** Requests at a time: control answers each from one connection of its database. */
@@ -62,7 +62,8 @@ export async function loadPlans(
   let done = 0;
   await eachOf(wanted, async (address, index) => {
     try {
-      plans[index] = planAddress(address, await loadState(client, address.ip, blocked), { prune });
+      const state = await loadState(client, address.ip, blocked);
+      plans[index] = await planAddress(client, mergeAddress(address, state, { prune }));
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
       throw failed(`${address.ip}: ${error.message}`, error);

@@ -1,23 +1,11 @@
 import { FILTERS } from '@portcullis/core/filters/catalogue.ts';
-import { RULE_ACTIONS, RULE_PROTOCOLS, parseRule } from '@portcullis/core/firewall/rule.ts';
+import { ruleIdentity, type WantedRule } from '@portcullis/core/firewall/rules/content.ts';
+import { expandEntry, parsePortName, readEntry } from '@portcullis/core/firewall/rules/entry.ts';
+import { RULE_ACTIONS, RULE_PROTOCOLS } from '@portcullis/core/firewall/rules/parse.ts';
 import { type Family, parseAddress, formatAddress } from '@portcullis/core/net/address.ts';
 import { formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
 import { expandPorts, parsePortExpression } from '@portcullis/core/net/ports.ts';
 import { Mistakes, nearest, type Place } from './places.ts';
-
-/** A rule that an address shall have, at one port. Marks that are absent stay as they are. */
-export interface WantedRule {
-  readonly action: 'allow' | 'deny';
-  readonly protocol: string;
-  /** Canonical; null: any. */
-  readonly source: string | null;
-  readonly port: number | null;
-  /** `SERVER:PORT`; null: the port is a number. */
-  readonly namedPort: string | null;
-  readonly ref?: string | null;
-  /** ISO 8601. */
-  readonly expiresAt?: string | null;
-}
 
 export interface WantedFilter {
   readonly type: string;
@@ -101,10 +89,6 @@ function readAddress(ip: string, family: Family, place: Place): WantedAddress {
   };
 }
 
-export function ruleIdentity(rule: Omit<WantedRule, 'ref' | 'expiresAt'>): string {
-  return `${rule.action} ${rule.protocol} ${rule.source ?? '*'} ${rule.namedPort ?? rule.port ?? '*'}`;
-}
-
 function refuseTwice(rules: readonly WantedRule[], place: Place | undefined): void {
   const seen = new Set<string>();
   for (const rule of rules) {
@@ -133,52 +117,25 @@ export function readRule(place: Place, family: Family): WantedRule[] {
   const port = optional(fields.destination_port, 'A port');
   const source = optional(fields.source_ip, 'A source');
   if (action === null || protocol === null) return [];
-  const namedPort = port?.includes(':') === true ? port : null;
-  const input = { action, protocol, source, destinationPort: namedPort === null ? port : '1' };
-  const parsed = parseRule(input, family);
-  if (!parsed.ok) {
-    (fields[parsed.field] ?? place).refuse(`The rule is not valid: ${parsed.reason}.`);
-    return [];
-  }
-  const marks = readMarks(fields);
-  if (marks === 'over') return [];
-  const ports = parsed.value.ports === null ? [null] : expandPorts(parsed.value.ports);
-  if (marks.ref && ports.length > 1) {
-    fields.ref?.refuse(`A ref names one rule, and this would become ${ports.length}, one a port.`);
-  }
-  return ports.map((one) => ({
-    action,
-    protocol,
-    source: parsed.value.source,
-    port: namedPort === null ? one : null,
-    namedPort,
-    ...marks,
-  }));
-}
-
-/** `over`: the rule has ended already, as if it were not there. */
-function readMarks(
-  fields: Partial<Record<(typeof RULE_FIELDS)[number], Place>>,
-): Pick<WantedRule, 'ref' | 'expiresAt'> | 'over' {
-  const { ref: refPlace, expires_at: expiresPlace } = fields;
-  const ref = optional(refPlace, 'A ref');
-  if (ref !== null && (ref === '' || ref.length > 100)) {
-    refPlace?.refuse('A ref has 1 to 100 characters.');
-  }
-  const expires = optional(expiresPlace, 'expires_at');
-  const ends = expires === null ? null : new Date(expires);
-  if (
-    ends !== null &&
-    (Number.isNaN(ends.getTime()) || !/(?:Z|[+-]\d\d:\d\d)$/.test(expires ?? ''))
-  ) {
-    expiresPlace?.refuse('expires_at is a time with its offset, such as 2027-01-01T00:00:00Z.');
-    return {};
-  }
-  if (ends !== null && ends.getTime() <= Date.now()) return 'over';
-  return {
-    ...(refPlace !== undefined && { ref }),
-    ...(expiresPlace !== undefined && { expiresAt: ends === null ? null : ends.toISOString() }),
-  };
+  const namedPort = port === null ? null : parsePortName(port);
+  const read = readEntry(
+    {
+      action,
+      protocol,
+      source_ip: source,
+      destination_port: namedPort === null ? port : null,
+      namedPort,
+      ref: fields.ref && optional(fields.ref, 'A ref'),
+      expires_at: fields.expires_at && optional(fields.expires_at, 'expires_at'),
+    },
+    { family, now: new Date() },
+  );
+  if (read.ok) return read.value.hasExpired ? [] : expandEntry(read.value);
+  const noun = read.field === 'ref' || read.field === 'expires_at' ? read.field : 'The rule';
+  (fields[read.field as (typeof RULE_FIELDS)[number]] ?? place).refuse(
+    noun === 'The rule' ? `The rule is not valid: ${read.reason}.` : `"${noun}": ${read.reason}.`,
+  );
+  return [];
 }
 
 export function readFilter(place: Place): WantedFilter[] {

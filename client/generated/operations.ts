@@ -111,6 +111,18 @@ export type AddressChanged = {
   readonly message: string;
 };
 
+/** Numbers of own rules and filters, and what happens to them in words. A filter that gets other settings is changed. */
+export type AddressDifference = {
+  readonly created: number;
+  readonly deleted: number;
+  /** Rules that stay and get another ref or end, and filters that get other settings. */
+  readonly changed: number;
+  readonly unchanged: number;
+  readonly changes: readonly DescribedChange[];
+  /** New rules that change no verdict, and why. */
+  readonly notes: readonly string[];
+};
+
 /** The difference that a write made. */
 export type AddressReplaced = {
   readonly data: {
@@ -118,6 +130,7 @@ export type AddressReplaced = {
     readonly deleted: ObjectNames;
     /** Own rules and filters that stayed as they were. */
     readonly unchanged: number;
+    readonly difference: AddressDifference;
   };
   /** What was accepted, and how long it propagates. */
   readonly message: string;
@@ -126,7 +139,7 @@ export type AddressReplaced = {
 export type AddressReplacement = {
   /** As it was read; ignored. */
   readonly ip?: string;
-  /** As it was read; ignored. */
+  /** As it was read; ignored. A dry run evaluates its notes under this default. */
   readonly default?: string;
   /** All rules that the address shall have of its own; [] for none. */
   readonly rules: readonly ReplacementRule[];
@@ -634,7 +647,7 @@ export type DeclaredCollector = {
   /** ADDRESS:PORT for sFlow, NetFlow and IPFIX over UDP. */
   readonly listen: string;
   /** Who may send. */
-  readonly exporters: readonly Exporter[];
+  readonly exporters: readonly DeclaredExporter[];
   /** What an edge of this site counts is the same traffic. Default: that of the first edge. */
   readonly site: string | null;
   /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
@@ -663,7 +676,7 @@ export type DeclaredEdge = {
   /** limit: where several edges may see one datagram. */
   readonly fragments: 'reassemble' | 'limit';
   /** Always reachable on the edge host. */
-  readonly management: readonly ManagementPort[];
+  readonly management: readonly DeclaredManagementPort[];
   /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
   readonly owner: 'fleet' | 'portal' | (string & {});
 };
@@ -674,6 +687,15 @@ export type DeclaredEdgeAnswer = {
 
 export type DeclaredEdgesAnswer = {
   readonly data: readonly DeclaredEdge[];
+};
+
+export type DeclaredExporter = {
+  /** The exporter. */
+  readonly ip: string;
+  /** Where the exporter sends none. */
+  readonly sampling_rate: number | null;
+  /** The destinations of which it is believed. A new exporter has to say it; one without it stays as it is. */
+  readonly prefixes: readonly string[] | 'all' | null;
 };
 
 export type DeclaredHolding = {
@@ -702,6 +724,19 @@ export type DeclaredHoldingAnswer = {
 
 export type DeclaredHoldingsAnswer = {
   readonly data: readonly DeclaredHolding[];
+};
+
+export type DeclaredManagedFilter = {
+  /** A filter. */
+  readonly type: string;
+  readonly ports: string | null;
+};
+
+export type DeclaredManagementPort = {
+  /** Of the port. */
+  readonly protocol: 'tcp' | 'udp';
+  /** A port. */
+  readonly port: number;
 };
 
 export type DeclaredNode = {
@@ -827,7 +862,7 @@ export type DeclaredService = {
   /** Whether attacks on it are shown. */
   readonly active: boolean;
   /** Filters that it manages itself, on the ports of its game servers. */
-  readonly managed_filters: readonly ManagedFilter[];
+  readonly managed_filters: readonly DeclaredManagedFilter[];
   readonly thresholds: DeclaredScopeThresholds;
   readonly mitigation: 'off' | 'observe' | 'on' | null;
   /** Sources that no mitigation touches; added to those around it. */
@@ -932,6 +967,36 @@ export type DeliveryStarted = {
     /** Id of the new delivery. */
     readonly id: number;
   };
+};
+
+/** A change of rules that differ only in their ports, or of filters of one type. */
+export type DescribedChange = {
+  readonly operation: 'add' | 'remove' | 'change';
+  /** `marks`: the ref, the end or the note of a rule alone, which no packet meets. */
+  readonly effect: 'opens' | 'closes' | 'filters' | 'marks';
+  /** The object as one can paste it, and what to know of it. */
+  readonly text: string;
+  /** Null: it is a filter. */
+  readonly rule: DescribedRule | null;
+  /** Null: it is a rule. */
+  readonly filter: DescribedFilter | null;
+};
+
+export type DescribedFilter = {
+  readonly type: string;
+  /** A port expression. */
+  readonly port: string;
+};
+
+export type DescribedRule = {
+  readonly action: 'allow' | 'deny';
+  readonly protocol: string;
+  /** A port expression or `SERVER:PORT`; null: any. */
+  readonly destination_port: string | null;
+  /** Null: any. */
+  readonly source_ip: string | null;
+  readonly ref: string | null;
+  readonly expires_at: string | null;
 };
 
 export type Done = {
@@ -1658,6 +1723,11 @@ export type Group = {
     readonly id: number;
     readonly type: string;
     readonly port: Port;
+    /** The organisation’s own name for it; null: none. */
+    readonly ref: string | null;
+    /** When it ends by itself; null: never. */
+    readonly expires_at: string | null;
+    readonly note: string | null;
   }>;
   /** Addresses and prefixes that it is assigned to. */
   readonly targets: readonly string[];
@@ -1672,13 +1742,26 @@ export type GroupConflict = {
   readonly detail: string;
 };
 
+export type GroupFilterInput = {
+  /** A slug from the catalogue of the same address. */
+  readonly type: string;
+  /** The ports to filter: a port, a range `low-high`, or a comma-separated list of either. Ports are 1 to 65535 without leading zeros; overlaps count once. */
+  readonly port: string;
+  /** Your own name for it, unique in the group; for at most one port. Default: none. */
+  readonly ref?: string | null;
+  /** When it ends by itself, in the future. Default: never. */
+  readonly expires_at?: string | null;
+  /** Plain text, of one or more lines; null: none. */
+  readonly note?: string | null;
+};
+
 /** A group whole: what is there and not here is taken out. */
 export type GroupInput = {
   readonly name: string;
   /** All of its rules. */
-  readonly rules: readonly RuleInput[];
+  readonly rules: readonly GroupRuleInput[];
   /** All of its filters. */
-  readonly filters: readonly FilterInput[];
+  readonly filters: readonly GroupFilterInput[];
   /** Addresses, or prefixes inside holdings; each once. */
   readonly targets: readonly string[];
 };
@@ -1717,6 +1800,26 @@ export type GroupRule = {
   readonly source_ip: string | null;
   /** Null: any port. */
   readonly destination_port: number | null;
+  /** The organisation’s own name for it; null: none. */
+  readonly ref: string | null;
+  /** When it ends by itself; null: never. */
+  readonly expires_at: string | null;
+  readonly note: string | null;
+};
+
+export type GroupRuleInput = {
+  readonly action: RuleAction;
+  readonly protocol: RuleProtocol;
+  /** With tcp and udp only: a port, a range `low-high`, or a comma-separated list of either. Ports are 1 to 65535 without leading zeros; overlaps count once. Left out or null: any port. */
+  readonly destination_port?: string | null;
+  /** An address or a CIDR block of the address’s own family, without host bits. Left out or null: any source. */
+  readonly source_ip?: string | null;
+  /** Your own name for it, unique in the group; for at most one port. Default: none. */
+  readonly ref?: string | null;
+  /** When it ends by itself, in the future. Default: never. */
+  readonly expires_at?: string | null;
+  /** Plain text, of one or more lines; null: none. */
+  readonly note?: string | null;
 };
 
 export type GroupSaved = {
@@ -3209,7 +3312,7 @@ export interface X1Operations {
   /** Replace the own rules and filters of an address. */
   replaceAddress: {
     params: { ip: string };
-    query: never;
+    query: { dry_run?: boolean };
     body: AddressReplacement;
     headers: 'ifMatch';
     result: AddressReplaced;

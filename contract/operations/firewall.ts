@@ -75,6 +75,13 @@ export const WRITE_HEADERS = [
   'Portcullis-Enforcement',
 ] as const;
 
+/** A dry run has no generation of its own. */
+export const PLANNED_HEADERS = [
+  ...RATE_HEADERS,
+  'Portcullis-Generation?',
+  'Portcullis-Enforcement',
+] as const;
+
 export const REPEATABLE_HEADERS = [...WRITE_HEADERS, 'Idempotency-Replayed?'] as const;
 
 const PROPAGATES =

@@ -92,14 +92,44 @@ export const REPLACEMENT = {
   filters: [{ type: 'tcp-syn-proxy', port: '80,443' }],
 };
 
+const change = {
+  text: 'deny any (everything-else)',
+  filter: null,
+  rule: {
+    action: 'deny',
+    protocol: 'any',
+    destination_port: null,
+    source_ip: null,
+    ref: 'everything-else',
+    expires_at: null,
+  },
+};
+
 export const REPLACED = {
   data: {
     created: { rules: [1044], filters: ['tcp-syn-proxy:80', 'tcp-syn-proxy:443'] },
-    deleted: { rules: [1041], filters: [] },
+    deleted: { rules: [], filters: [] },
     unchanged: 2,
+    difference: {
+      created: 3,
+      deleted: 0,
+      changed: 0,
+      unchanged: 2,
+      changes: [
+        { operation: 'add', effect: 'closes', ...change },
+        {
+          operation: 'add',
+          effect: 'filters',
+          text: 'tcp-syn-proxy 80,443: connections through it open again',
+          rule: null,
+          filter: { type: 'tcp-syn-proxy', port: '80,443' },
+        },
+      ],
+      notes: [],
+    },
   },
   message:
-    'The change was accepted: 3 objects created, 1 deleted. Until a change is live takes 120 ms here, at most 340 ms for 95 of 100 (measured on the last 100 changes).',
+    'The change was accepted: 3 objects created, 0 deleted. Until a change is live takes 120 ms here, at most 340 ms for 95 of 100 (measured on the last 100 changes).',
 };
 
 export const RULE_BATCH = {
@@ -111,12 +141,20 @@ export const RULE_BATCH = {
 
 export const RULES_ADDED = {
   data: {
-    created: { rules: [1045, 1046, 1047], filters: [] },
+    created: { rules: [1045], filters: [] },
     deleted: { rules: [], filters: [] },
     unchanged: 2,
+    difference: {
+      created: 1,
+      deleted: 0,
+      changed: 0,
+      unchanged: 2,
+      changes: [{ operation: 'add', effect: 'closes', ...change }],
+      notes: [],
+    },
   },
   message:
-    'The change was accepted: 3 objects created, 0 deleted. Until a change is live takes 120 ms here, at most 340 ms for 95 of 100 (measured on the last 100 changes).',
+    'The change was accepted: 1 object created, 0 deleted. Until a change is live takes 120 ms here, at most 340 ms for 95 of 100 (measured on the last 100 changes).',
 };
 
 export const PACKETS = {
@@ -134,7 +172,7 @@ const DECISION = {
     managed_by_group: { id: 3, name: 'baseline' },
     named_port: null,
   },
-  explanation: 'The packet is dropped: group rule 12 (deny udp port 19 from anywhere) decides.',
+  explanation: 'The packet is dropped: group rule 12 (deny udp 19) decides.',
 };
 
 export const EXPLANATION = {
@@ -252,6 +290,22 @@ export const FILTER_SETTINGS_SET = {
     created: { rules: [], filters: ['source:27015'] },
     deleted: { rules: [], filters: ['source:27015'] },
     unchanged: 4,
+    difference: {
+      created: 0,
+      deleted: 0,
+      changed: 1,
+      unchanged: 4,
+      changes: [
+        {
+          operation: 'change',
+          effect: 'filters',
+          text: 'source 27015: settings',
+          rule: null,
+          filter: { type: 'source', port: '27015' },
+        },
+      ],
+      notes: [],
+    },
   },
   message:
     'The settings of 1 filter were accepted. Until a change is live takes 120 ms here, at most 340 ms for 95 of 100 (measured on the last 100 changes).',

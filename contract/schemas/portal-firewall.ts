@@ -16,8 +16,10 @@ import {
   Port,
   sent,
   sentText,
+  sentTextOrNull,
   textOrNull,
   timestamp,
+  timestampOrNull,
 } from './values.ts';
 import { noteText, ObjectNames, tags } from './x1-firewall.ts';
 
@@ -123,6 +125,26 @@ export const HistoryQuery = Type.Object(
   CLOSED,
 );
 
+const shownMarks = {
+  ref: textOrNull({ description: 'The organisation’s own name for it; null: none.' }),
+  expires_at: timestampOrNull({ description: 'When it ends by itself; null: never.' }),
+  note: textOrNull(),
+};
+const sentMarks = {
+  ref: Type.Optional(
+    sentTextOrNull({
+      minLength: 1,
+      maxLength: 100,
+      description:
+        'Your own name for it, unique in the group; for at most one port. Default: none.',
+    }),
+  ),
+  expires_at: Type.Optional(
+    timestampOrNull({ description: 'When it ends by itself, in the future. Default: never.' }),
+  ),
+  note: Type.Optional(noteText),
+};
+
 /** A rule of a group, with one port at most. */
 const GroupRuleView = object('GroupRule', {
   id: id(),
@@ -130,6 +152,7 @@ const GroupRuleView = object('GroupRule', {
   protocol: RuleProtocol,
   source_ip: textOrNull({ description: 'Null: any source.' }),
   destination_port: integerOrNull({ description: 'Null: any port.' }),
+  ...shownMarks,
 });
 
 const owner = openChoice(['fleet', 'portal'], {
@@ -149,7 +172,7 @@ const Group = object('Group', 'Rules and filters for several addresses at once.'
   name: Type.String(),
   owner,
   rules: Type.Array(GroupRuleView),
-  filters: arrayOf({ id: id(), type: Type.String(), port: Port }),
+  filters: arrayOf({ id: id(), type: Type.String(), port: Port, ...shownMarks }),
   targets: shownTargets,
 });
 
@@ -160,8 +183,14 @@ export const GroupInput = sent(
   'A group whole: what is there and not here is taken out.',
   {
     name: sentText({ minLength: 1, maxLength: 200 }),
-    rules: Type.Array(RuleInput, { maxItems: 1000, description: 'All of its rules.' }),
-    filters: Type.Array(FilterInput, { maxItems: 100, description: 'All of its filters.' }),
+    rules: Type.Array(sent('GroupRuleInput', { ...RuleInput.properties, ...sentMarks }), {
+      maxItems: 1000,
+      description: 'All of its rules.',
+    }),
+    filters: Type.Array(sent('GroupFilterInput', { ...FilterInput.properties, ...sentMarks }), {
+      maxItems: 100,
+      description: 'All of its filters.',
+    }),
     targets: sentTargets,
   },
 );

@@ -186,6 +186,7 @@ const readOnly = {
   ),
 };
 
+/** The marks of a rule of an address. */
 const ruleMarks = {
   ref: Type.Optional(
     sentTextOrNull({
@@ -246,7 +247,12 @@ const ReplacementFilter = sent(
 
 export const AddressReplacement = sent('AddressReplacement', {
   ip: Type.Optional(sentText({ maxLength: 50, ...IGNORED })),
-  default: Type.Optional(sentText({ maxLength: 20, ...IGNORED })),
+  default: Type.Optional(
+    sentText({
+      maxLength: 20,
+      description: 'As it was read; ignored. A dry run evaluates its notes under this default.',
+    }),
+  ),
   rules: Type.Array(ReplacementRule, {
     maxItems: MAX_RULES,
     description: 'All rules that the address shall have of its own; [] for none.',
@@ -288,11 +294,72 @@ export const RuleBatch = sent('RuleBatch', {
   }),
 });
 
+export const ReplaceQuery = Type.Object(
+  {
+    dry_run: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description: 'Answer the difference that the request would make, and change nothing.',
+      }),
+    ),
+  },
+  CLOSED,
+);
+
+const DescribedChange = object(
+  'DescribedChange',
+  'A change of rules that differ only in their ports, or of filters of one type.',
+  {
+    operation: choice(['add', 'remove', 'change']),
+    effect: choice(['opens', 'closes', 'filters', 'marks'], {
+      description: '`marks`: the ref, the end or the note of a rule alone, which no packet meets.',
+    }),
+    text: Type.String({ description: 'The object as one can paste it, and what to know of it.' }),
+    rule: orNull(
+      object('DescribedRule', {
+        action: choice(['allow', 'deny']),
+        protocol: Type.String(),
+        destination_port: textOrNull({
+          description: 'A port expression or `SERVER:PORT`; null: any.',
+        }),
+        source_ip: textOrNull({ description: 'Null: any.' }),
+        ref: textOrNull(),
+        expires_at: timestampOrNull(),
+      }),
+      { description: 'Null: it is a filter.' },
+    ),
+    filter: orNull(
+      object('DescribedFilter', {
+        type: Type.String(),
+        port: Type.String({ description: 'A port expression.' }),
+      }),
+      { description: 'Null: it is a rule.' },
+    ),
+  },
+);
+
+const AddressDifference = object(
+  'AddressDifference',
+  'Numbers of own rules and filters, and what happens to them in words. A filter that gets other settings is changed.',
+  {
+    created: natural(),
+    deleted: natural(),
+    changed: natural({
+      description:
+        'Rules that stay and get another ref or end, and filters that get other settings.',
+    }),
+    unchanged: natural(),
+    changes: Type.Array(DescribedChange),
+    notes: Type.Array(Type.String(), { description: 'New rules that change no verdict, and why.' }),
+  },
+);
+
 export const AddressReplaced = object('AddressReplaced', 'The difference that a write made.', {
   data: Type.Object({
     created: ObjectNames,
     deleted: ObjectNames,
     unchanged: natural({ description: 'Own rules and filters that stayed as they were.' }),
+    difference: AddressDifference,
   }),
   message: Type.String({ description: 'What was accepted, and how long it propagates.' }),
 });

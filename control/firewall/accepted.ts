@@ -5,11 +5,10 @@ import { inSnapshot, loadAddressPolicy } from '../fleet/policies/policies.ts';
 import { notHeld } from '../http/operations/not-found.ts';
 import type { AddressCall } from '../http/operations/operation.ts';
 import { loadServingEdges, type ServingEdge } from './held-store.ts';
+import { filterKey, ruleKey } from '@portcullis/core/firewall/rules/content.ts';
 import {
   type AddressState,
   enforcedGeneration,
-  filterKey,
-  ruleKey,
   type StoredFilter,
   type StoredRule,
 } from './objects.ts';

@@ -1,4 +1,5 @@
 import { availableFilters, FILTERS } from '@portcullis/core/filters/catalogue.ts';
+import type { Tx } from '../db/database.ts';
 import type { CallOf, Handlers } from '../http/operations/handlers.ts';
 import { notHeld } from '../http/operations/not-found.ts';
 import {
@@ -10,9 +11,16 @@ import {
   setFilterSettings,
 } from './writes/create-delete.ts';
 import { managedTypes } from './writes/request.ts';
-import { replaceAddress, type ServiceDeps } from './writes/own-objects.ts';
+import type { ServiceDeps } from './writes/own-objects.ts';
 import { loadAddress, loadManagedFilters } from './store.ts';
-import { addressView, catalogueView, readHeaders, writeHeaders, x1ReadHeaders } from './views.ts';
+import {
+  addressView,
+  catalogueView,
+  plannedHeaders,
+  readHeaders,
+  writeHeaders,
+  x1ReadHeaders,
+} from './views.ts';
 import { listHeldPrefixes } from '../access/index.ts';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import { Problem } from '../problem.ts';
@@ -22,7 +30,7 @@ import { previewDefault, previewView } from './defaults/preview.ts';
 import { dropsView, readDrops } from './drops/read.ts';
 import { type ExplainDeps, explainPacket } from './explain/explain.ts';
 import { portOf } from './named-ports/index.ts';
-import { replacementOf } from './writes/replacement.ts';
+import { planReplacement, replaceAddress, replacementOf } from './writes/replacement.ts';
 import { loadFleetState, loadHeldAddresses } from './held-store.ts';
 import { dryRun, dryRunView } from './samples/dry-run.ts';
 import { readTraffic, trafficView } from './samples/traffic.ts';
@@ -132,10 +140,7 @@ export function createX1Handlers(deps: X1Deps): FirewallX1Handlers {
         state: replaceableState(accepted.state),
       };
     },
-    async replaceAddress(call, tx) {
-      const replaced = await replaceAddress(deps, tx, call, replacementOf(call.body));
-      return { status: 200, body: writtenView(replaced), headers: writeHeaders(replaced) };
-    },
+    replaceAddress: (call, tx) => replaceOrPlan(deps, call, tx),
     async addRules(call, tx) {
       const rules = call.body.rules.map((rule) => ({ ...rule, ...portOf(rule) }));
       const added = await addNotedRules(deps, tx, call, rules);
@@ -152,6 +157,16 @@ export function createX1Handlers(deps: X1Deps): FirewallX1Handlers {
       };
     },
   };
+}
+
+async function replaceOrPlan(deps: X1Deps, call: CallOf<'replaceAddress'>, tx: Tx) {
+  const request = replacementOf(call.body);
+  if (call.query.dry_run === true) {
+    const planned = await planReplacement(deps, tx, call, request);
+    return { status: 200, body: writtenView(planned), headers: plannedHeaders(planned) };
+  }
+  const replaced = await replaceAddress(deps, tx, call, request);
+  return { status: 200, body: writtenView(replaced), headers: writeHeaders(replaced) };
 }
 
 function createSampleHandlers(

@@ -1,6 +1,10 @@
-import { describeSettings, type FilterSettings } from '@portcullis/core/filters/settings.ts';
-import type { Family } from '@portcullis/core/net/address.ts';
-import type { DefaultAction, RuleAction, RuleProtocol } from '@portcullis/core/firewall/policy.ts';
+import type { DefaultAction } from '@portcullis/core/firewall/policy.ts';
+import type {
+  FilterContent,
+  NamedPort,
+  RuleContent,
+} from '@portcullis/core/firewall/rules/content.ts';
+import type { Marks } from '@portcullis/core/firewall/rules/marks.ts';
 
 /** The group that owns an object; null for the holder's own. */
 export interface GroupRef {
@@ -8,46 +12,11 @@ export interface GroupRef {
   readonly name: string;
 }
 
-export interface RuleContent {
-  readonly action: RuleAction;
-  readonly protocol: RuleProtocol;
-  /** Canonical; null means any source. Of a group always with its length, of an address without a full length. */
-  readonly source: string | null;
-  readonly port: number | null;
-  /** The name that `port` follows; null or absent: none. */
-  readonly namedPort?: NamedPort | null;
-}
-
-/** A port of a game server by its name. */
-export interface NamedPort {
-  /** The uuid. */
-  readonly server: string;
-  readonly name: string;
-}
-
-/** What an organisation adds to its own rules, without a change for edges. `/api/v1` neither shows nor changes it. */
-export interface RuleMarks {
-  /** The caller's own name, unique on an address. */
-  readonly ref: string | null;
-  /** When the rule ends by itself. */
-  readonly expiresAt: Date | null;
-}
-
-export interface StoredRule extends RuleContent, RuleMarks {
+export interface StoredRule extends RuleContent, Marks {
   readonly id: number;
   readonly group: GroupRef | null;
   /** `shown`: `Survival:query`, as callers write it. */
-  readonly namedPort: (NamedPort & { readonly shown: string }) | null;
-}
-
-/** A rule that an address shall have. Marks that are absent stay as the equal rule has them. */
-export interface WantedRule extends RuleContent, Partial<RuleMarks> {}
-
-export interface FilterContent {
-  readonly type: string;
-  readonly port: number;
-  /** Absent: none, as of a group's filters. */
-  readonly settings?: FilterSettings;
+  readonly namedPort: Required<NamedPort> | null;
 }
 
 export interface StoredFilter extends FilterContent {
@@ -85,30 +54,4 @@ export function enforcedGeneration({
   enforcement,
 }: Pick<AddressState, 'liveGeneration' | 'enforcement'>): number | null {
   return enforcement === 'none' ? null : liveGeneration;
-}
-
-/** Rules that do the same have equal keys. */
-export function ruleKey(rule: RuleContent): string {
-  return `${rule.action} ${rule.protocol} ${rule.source ?? '*'} ${rule.port ?? '*'}`;
-}
-
-/** Rules that say the same have equal identities: a named port is the same whatever its number is now. */
-export function ruleIdentity({ namedPort = null, ...rule }: RuleContent): string {
-  if (namedPort === null) return ruleKey(rule);
-  return `${ruleKey({ ...rule, port: null })} ${namedPort.server}:${namedPort.name}`;
-}
-
-/** The key of a filter, opaque to callers. */
-export function filterKey(filter: FilterContent): string {
-  return `${filter.type}:${filter.port}`;
-}
-
-/** Filters that do the same have equal identities. */
-export function filterIdentity(filter: FilterContent): string {
-  return [filterKey(filter), describeSettings(filter.settings ?? {})].filter(Boolean).join(', ');
-}
-
-/** Of a canonical address or source: only those of IPv6 have a colon. */
-export function familyOf(text: string | null): Family {
-  return text?.includes(':') ? 6 : 4;
 }

@@ -41,7 +41,7 @@ select held.id as "holdingId", at.live as "liveGeneration", at.accepted as "acce
                   from rules r join addresses a on a.id = r.address_id
                  where a.holding_id = held.id and a.ip = $1::inet and ${existsAt('r', generation)}
                 union all
-                select r.id, r.action, r.protocol, r.source, r.port, g.id, g.name, r.port_server, r.port_name, null, null
+                select r.id, r.action, r.protocol, r.source, r.port, g.id, g.name, r.port_server, r.port_name, r.ref, r.expires_at
                   from groups g join group_rules r on r.group_id = g.id
                  where g.id in (${assignedGroups(generation)}) and ${existsAt('r', generation)}
                    and (r.source is null or family(r.source) = family($1::inet))) r) as "rulesJson",

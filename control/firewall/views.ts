@@ -1,11 +1,12 @@
 import type { Filter as CatalogueFilter } from '@portcullis/core/filters/filter.ts';
+import { filterKey } from '@portcullis/core/firewall/rules/content.ts';
+import type { Marks } from '@portcullis/core/firewall/rules/marks.ts';
 import { findFilter } from '@portcullis/core/filters/catalogue.ts';
 import type { AddressCall } from '../http/operations/operation.ts';
-import { viewOf } from '../http/operations/view.ts';
+import { timeView, viewOf } from '../http/operations/view.ts';
 import {
   type AddressState,
   enforcedGeneration,
-  filterKey,
   type GroupRef,
   type StoredFilter,
   type StoredRule,
@@ -98,17 +99,36 @@ export function writeHeaders(outcome: {
   };
 }
 
-export function groupView({ rules, ...group }: GroupView) {
+/** Headers of a dry run, which has no generation. */
+export function plannedHeaders(planned: { readonly enforcement: string }): Record<string, string> {
+  return { 'portcullis-enforcement': planned.enforcement, 'cache-control': 'no-store' };
+}
+
+export function groupView({ rules, filters, ...group }: GroupView) {
   return {
     ...group,
-    rules: rules.map(({ id, action, protocol, source, port }) => ({
-      id,
-      action,
-      protocol,
-      source_ip: source,
-      destination_port: port,
+    rules: rules.map((rule) => ({
+      id: rule.id,
+      action: rule.action,
+      protocol: rule.protocol,
+      source_ip: rule.source,
+      destination_port: rule.port,
+      ...marksView(rule),
+      note: rule.note,
+    })),
+    filters: filters.map((filter) => ({
+      id: filter.id,
+      type: filter.type,
+      port: filter.port,
+      ...marksView(filter),
+      note: filter.note,
     })),
   };
+}
+
+/** The marks that every rule has; a group's have a note too. */
+export function marksView({ ref, expiresAt }: Marks) {
+  return { ref, expires_at: expiresAt && timeView(expiresAt) };
 }
 
 export function groupPreviewView({ changes, conflicts }: SavedGroup) {

@@ -1,5 +1,10 @@
 import type { Filter } from '@portcullis/core/filters/filter.ts';
 import type { FilterSettings } from '@portcullis/core/filters/settings.ts';
+import { filterKey } from '@portcullis/core/firewall/rules/content.ts';
+import {
+  describeDifference,
+  type DescribedObject,
+} from '@portcullis/core/firewall/rules/describe.ts';
 import { X1_PREFIX } from '@portcullis/contract/x1-endpoints.ts';
 import type { HeldPrefix } from '../access/index.ts';
 import type { AddressCall, CallerCall } from '../http/operations/operation.ts';
@@ -7,11 +12,11 @@ import type { AcceptedAddress, AlsoDrops } from './accepted.ts';
 import { type Explained, namedPortOf } from './explain/explain.ts';
 import type { EdgeVerdict } from './explain/edge-verdicts.ts';
 import { type AddressState, enforcedGeneration } from './objects.ts';
-import { timeView, viewOf } from '../http/operations/view.ts';
+import { viewOf } from '../http/operations/view.ts';
 import type { HeldAddress } from './held-store.ts';
 import type { Written } from './writes/own-objects.ts';
 import { describePropagation, type Propagation } from './writes/propagation.ts';
-import { addressMeta, filterView, ownerView, ruleView } from './views.ts';
+import { addressMeta, filterView, marksView, ownerView, ruleView } from './views.ts';
 
 export function acceptedView(call: AddressCall, accepted: AcceptedAddress) {
   const { state, rules, filters, edges } = accepted;
@@ -22,8 +27,7 @@ export function acceptedView(call: AddressCall, accepted: AcceptedAddress) {
       rules: rules.map((rule) => ({
         ...ruleView(call.params.ip, rule),
         named_port: rule.namedPort?.shown ?? null,
-        ref: rule.ref,
-        expires_at: rule.expiresAt && timeView(rule.expiresAt),
+        ...marksView(rule),
         status: rule.status,
       })),
       filters: filters.map((filter) => ({
@@ -134,7 +138,38 @@ function nextPage(
 
 export function writtenView(written: Written) {
   const { created, deleted, unchanged, message } = written;
-  return { data: { created, deleted, unchanged }, message };
+  return { data: { created, deleted, unchanged, difference: differenceView(written) }, message };
+}
+
+function differenceView({ difference, unchanged, notes }: Written) {
+  const { rules, filters, marked } = difference;
+  const there = new Set(filters.deleted.map(filterKey));
+  const settings = filters.created.filter((one) => there.has(filterKey(one))).length;
+  return {
+    created: rules.created.length + filters.created.length - settings,
+    deleted: rules.deleted.length + filters.deleted.length - settings,
+    changed: marked.length + settings,
+    unchanged: unchanged - marked.length,
+    changes: describeDifference(difference).map(({ operation, effect, text, object }) => ({
+      operation,
+      effect,
+      text,
+      rule: object.kind === 'rule' ? describedRuleView(object) : null,
+      filter: object.kind === 'filter' ? { type: object.type, port: object.port } : null,
+    })),
+    notes: [...notes()],
+  };
+}
+
+function describedRuleView(rule: DescribedObject & { readonly kind: 'rule' }) {
+  const { action, protocol, destinationPort, source } = rule;
+  return {
+    action,
+    protocol,
+    destination_port: destinationPort,
+    source_ip: source,
+    ...marksView(rule),
+  };
 }
 
 /** Kinds of policy references under their names in the interface. */

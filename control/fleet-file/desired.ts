@@ -1,7 +1,11 @@
 import type { Ability } from '@portcullis/core/access/abilities.ts';
 import type { GameServerContent } from '../declared/game-servers.ts';
 import type { GeoContent } from '../firewall/geo/index.ts';
-import type { FilterContent, RuleContent } from '../firewall/groups/index.ts';
+import type {
+  RuleContent,
+  WantedFilter,
+  WantedRule,
+} from '@portcullis/core/firewall/rules/content.ts';
 import type { DeclaredObjects } from '../operator/index.ts';
 import type { Position } from './mistakes.ts';
 
@@ -56,8 +60,10 @@ export interface DesiredTarget extends Located {
 
 export interface DesiredGroup extends Located {
   readonly name: string;
-  readonly rules: readonly RuleContent[];
-  readonly filters: readonly FilterContent[];
+  readonly rules: readonly WantedRule[];
+  readonly filters: readonly WantedFilter[];
+  /** Rules and filters whose time is over, in words. They are not among the others. */
+  readonly expired: readonly string[];
   readonly targets: readonly DesiredTarget[];
 }
 

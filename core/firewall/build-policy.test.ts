@@ -6,7 +6,7 @@ import { packetTo, policyFor, policyRule, sourceSets } from './testing/arbitrari
 import { buildPolicy, isEmptyPolicy, type PolicySource } from './build-policy.ts';
 import { decide } from './decide/decide.ts';
 import { explainVerdict } from './decide/explain.ts';
-import { findDecidingRule } from './decide/no-effect.ts';
+import { findDecidingRule } from './rules/deciding-rule.ts';
 import { createPolicyTable } from './policy-table.ts';
 
 const source: PolicySource = {

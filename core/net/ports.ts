@@ -87,3 +87,13 @@ export function portItems(ports: readonly number[]): string[] {
 export function portExpression(ports: readonly number[]): string {
   return portItems(ports.toSorted((a, b) => a - b)).join(',');
 }
+
+/** The number of items that a sentence spells out. */
+const LISTED = 20;
+
+/** `port 80`, `ports 80, 443, 7000-7010 and 3 more`. Takes ports in ascending order. */
+export function portList(ports: readonly number[]): string {
+  const runs = portItems(ports);
+  const more = runs.length > LISTED ? ` and ${runs.length - LISTED} more` : '';
+  return `${ports.length === 1 ? 'port' : 'ports'} ${runs.slice(0, LISTED).join(', ')}${more}`;
+}

@@ -89,3 +89,9 @@ export function formatMib(bytes: number): string {
   const mib = bytes / 1_048_576;
   return mib < 1024 ? `${mib.toFixed(mib < 10 ? 1 : 0)} MiB` : `${(mib / 1024).toFixed(1)} GiB`;
 }
+
+/** A moment as the value of a `datetime-local` field: in the zone of the viewer, without naming it. */
+export function localOf(moment: string): string {
+  const date = new Date(moment);
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}

@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
 import type { AcceptedRule, AddressReplacement } from '@portcullis/client/generated/operations.ts';
 import type { KeyClient } from '@portcullis/client/types.ts';
-import { parseRule } from '@portcullis/core/firewall/rule.ts';
+import { ruleIdentity, type WantedRule } from '@portcullis/core/firewall/rules/content.ts';
+import { expandEntry, parsePortName, readEntry } from '@portcullis/core/firewall/rules/entry.ts';
+import type { MarksEntry } from '@portcullis/core/firewall/rules/marks.ts';
 import { parseAddress } from '@portcullis/core/net/address.ts';
-import { expandPorts } from '@portcullis/core/net/ports.ts';
 import { type Accepted, changeAddress, isOwn, ownObjects, sentObjects } from '../../address.ts';
 import { connect } from '../../connect.ts';
 import { failed, usageError } from '../../exit.ts';
-import { asWanted, planAddress } from '../../file/plan.ts';
-import { ruleIdentity, type WantedRule } from '../../file/rules-file.ts';
+import { asWanted, mergeAddress } from '../../file/plan.ts';
 import { parseDuration } from '../../options.ts';
 import { print, printJson, report } from '../../output.ts';
 import { waitIfAsked, withWriteOptions, type WriteOptions } from '../../waiting.ts';
@@ -95,21 +95,21 @@ function rulesOf(
   action: 'allow' | 'deny',
   { ip, protocol, ports }: Target,
   source: string | null,
+  marks: MarksEntry = {},
 ): WantedRule[] {
   const address = parseAddress(ip);
   if (!address.ok) throw usageError(`${ip} is not an address: ${address.reason}`);
-  const isNamed = ports?.includes(':') === true;
-  const input = { action, protocol, source, destinationPort: isNamed ? '1' : ports };
-  const parsed = parseRule(input, address.value.family);
-  if (!parsed.ok) throw usageError(parsed.reason);
-  const numbers = parsed.value.ports === null || isNamed ? [null] : expandPorts(parsed.value.ports);
-  return numbers.map((port) => ({
+  const namedPort = ports === null ? null : parsePortName(ports);
+  const entry = {
     action,
     protocol,
-    source: parsed.value.source,
-    port,
-    namedPort: isNamed ? ports : null,
-  }));
+    source_ip: source,
+    destination_port: namedPort === null ? ports : null,
+  };
+  const { family } = address.value;
+  const read = readEntry({ ...entry, namedPort, ...marks }, { family, now: new Date() });
+  if (read.ok) return expandEntry(read.value);
+  throw usageError(read.field === 'ref' ? `--ref ${read.reason}` : read.reason);
 }
 
 async function openOrClose(
@@ -138,12 +138,9 @@ async function addRule(
   const forMs = options.for === undefined ? null : parseDuration(options.for, '--for', LONGEST_MS);
   const marks = {
     ...(options.ref !== undefined && { ref: options.ref }),
-    ...(forMs !== null && { expiresAt: new Date(Date.now() + forMs).toISOString() }),
+    ...(forMs !== null && { expires_at: new Date(Date.now() + forMs).toISOString() }),
   };
-  const added = rulesOf(action, target, source).map((rule) => ({ ...rule, ...marks }));
-  if (options.ref !== undefined && added.length > 1) {
-    throw usageError(`--ref names one rule, and these are ${added.length}, one a port`);
-  }
+  const added = rulesOf(action, target, source, marks);
   await change(target.ip, options, (accepted) => planned(accepted, added));
 }
 
@@ -182,7 +179,7 @@ function planned(
   const left = { ...data, rules };
   const state = { accepted: { data: left, meta }, etag: null, blocked: [] };
   const wanted = { ip: data.ip, rules: added, expectations: [] };
-  const { replacement } = planAddress(wanted, state, { prune: false });
+  const { replacement } = mergeAddress(wanted, state, { prune: false });
   if (replacement !== null || rules.length === data.rules.length) return replacement;
   return sentObjects(ownObjects(left));
 }

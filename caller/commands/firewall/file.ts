@@ -199,10 +199,10 @@ function changesIn(plans: readonly AddressPlan[]): number {
 async function checkResult(
   client: KeyClient,
   wanted: readonly WantedAddress[],
-  plans: readonly AddressPlan[],
+  plans: readonly (Pick<AddressPlan, 'change'> & Partial<AddressPlan>)[],
 ): Promise<readonly Outcome[]> {
   // Control would not evaluate what it refuses.
-  if (plans.some(({ problem }) => problem !== null)) return [];
+  if (plans.some(({ problem = null }) => problem !== null)) return [];
   return checkExpectations(client, wanted, (index) => ({ change: plans[index]?.change ?? null }));
 }
 
@@ -248,19 +248,19 @@ function show(
   );
 }
 
-function lineOf({ sign, effect, text }: Change): string {
-  return styled(COLOURS[effect], `  ${sign} ${effect.padEnd(8)}${text}`);
+function lineOf({ operation, effect, text }: Change): string {
+  return styled(COLOURS[effect], `  ${SIGNS[operation]} ${effect.padEnd(8)}${text}`);
 }
 
-const OPERATIONS = { '+': 'add', '-': 'remove', '~': 'change' } as const;
+const SIGNS = { add: '+', remove: '-', change: '~' } as const;
 
 function jsonOf(plans: readonly AddressPlan[], outcomes: readonly Outcome[]) {
   return {
     changes: changesIn(plans),
     addresses: plans.map(({ ip, changes, notes, problem }) => ({
       ip,
-      changes: changes.map(({ sign, effect, text, object }) => ({
-        operation: OPERATIONS[sign],
+      changes: changes.map(({ operation, effect, text, object }) => ({
+        operation,
         effect,
         ...object,
         text,

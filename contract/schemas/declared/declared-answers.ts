@@ -8,34 +8,49 @@ export function viewSchema<Fields extends TProperties>({
   schema,
   output = {},
 }: Pick<DeclaredKind<string, string, string, string, Fields>, 'title' | 'schema' | 'output'>) {
-  const properties = { ...filled(schema.properties), ...output, owner };
-  const view = Type.Object(properties, {
-    title: `Declared${title}`,
-    required: Object.keys(properties),
-  });
+  const { properties } = filled({ properties: schema.properties });
+  const shown = { ...properties, ...output, owner };
   type View = Filled<Static<TObject<Fields>>> & { readonly owner: Static<typeof owner> };
-  return Type.Unsafe<View>(view);
+  return Type.Unsafe<View>({
+    type: 'object',
+    title: `Declared${title}`,
+    required: Object.keys(shown),
+    properties: shown,
+  });
 }
 
-type Answered = TSchema & {
-  readonly writeOnly?: boolean;
+/** The parts of a schema that have others in them. */
+interface Part {
   readonly title?: string;
-  readonly properties?: TProperties;
-};
-
-/** Fields as they are answered; those of an object have their defaults too. */
-function filled(properties: TProperties): TProperties {
-  const shown = Object.entries<Answered>(properties).filter(
-    ([, field]) => field.writeOnly !== true,
-  );
-  return Object.fromEntries(shown.map(([name, field]) => [name, filledField(field)]));
+  /** It is not answered. */
+  readonly writeOnly?: boolean;
+  /** Later versions may add fields to an answer. */
+  readonly additionalProperties?: unknown;
+  readonly properties?: Readonly<Record<string, Part>>;
+  readonly items?: Part;
+  readonly anyOf?: readonly Part[];
 }
 
-function filledField({ properties: inside, ...field }: Answered): TSchema {
-  if (inside === undefined) return field;
-  const title = field.title === undefined ? {} : { title: `Declared${field.title}` };
-  const properties = filled(inside);
-  return { ...field, ...title, properties, required: Object.keys(properties) };
+/** A schema of which nothing is left out: every field of every object is there. */
+function filled({
+  additionalProperties: _open,
+  title,
+  properties,
+  items,
+  anyOf,
+  ...part
+}: Part): Part {
+  const members = Object.entries(properties ?? {}).filter(([, field]) => field.writeOnly !== true);
+  return {
+    ...part,
+    ...(title !== undefined && { title: `Declared${title}` }),
+    ...(properties && {
+      required: members.map(([name]) => name),
+      properties: Object.fromEntries(members.map(([name, field]) => [name, filled(field)])),
+    }),
+    ...(items && { items: filled(items) }),
+    ...(anyOf && { anyOf: anyOf.map(filled) }),
+  };
 }
 
 export function answerSchema<S extends TSchema>(data: S, title: string) {

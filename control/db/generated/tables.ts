@@ -365,6 +365,9 @@ export interface Schema {
     created_at: Generated<Date>;
     deleted_generation: number | null;
     deleted_at: Date | null;
+    ref: string | null;
+    expires_at: Date | null;
+    note: string | null;
   };
   group_rules: {
     id: Generated<number>;
@@ -379,6 +382,9 @@ export interface Schema {
     created_at: Generated<Date>;
     deleted_generation: number | null;
     deleted_at: Date | null;
+    ref: string | null;
+    expires_at: Date | null;
+    note: string | null;
   };
   groups: {
     id: GeneratedAlways<number>;

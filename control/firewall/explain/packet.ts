@@ -2,7 +2,7 @@ import type { BodyOf } from '@portcullis/contract/operation-types.ts';
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import { Problem } from '../../problem.ts';
-import { familyOf } from '../objects.ts';
+import { familyOf } from '@portcullis/core/firewall/rules/content.ts';
 
 export type PacketRequest = BodyOf<'explainPacket'>;
 /** With the port that it names, as a number. */

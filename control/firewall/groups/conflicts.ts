@@ -1,12 +1,12 @@
 import { type Cidr, formatCidr, formatNetwork } from '@portcullis/core/net/cidr.ts';
 import {
   appliesTo,
-  describeRule,
   type FilterContent,
   filterKey,
   type RuleContent,
   ruleKey,
-} from './content.ts';
+} from '@portcullis/core/firewall/rules/content.ts';
+import { describeRule } from '@portcullis/core/firewall/rules/describe.ts';
 
 export interface GroupContent {
   readonly id: number;

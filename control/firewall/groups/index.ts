@@ -1,15 +1,5 @@
 /** Firewall groups: rules and filters that an organisation puts on many addresses at once. */
-export {
-  describeRule,
-  expandRule,
-  type FilterContent,
-  filterKey,
-  type NamedPort,
-  type RuleContent,
-  ruleIdentity,
-  ruleKey,
-} from './content.ts';
-export { listGroups, type GroupView } from './read.ts';
+export { type GroupView, listGroups, type StoredMarks, withDates } from './read.ts';
 export { previewGroup, type SavedGroup, saveGroup, type WantedGroup } from './save.ts';
 export {
   assignGroups,
@@ -17,4 +7,5 @@ export {
   deleteGroup,
   editGroup,
   GroupConflict,
+  type GroupEdit,
 } from './service.ts';

@@ -63,8 +63,8 @@ const mostly = <T>(good: readonly T[], bad: T): fc.Arbitrary<T> =>
 const rule = fc.record({
   action: fc.constantFrom('allow', 'deny'),
   protocol: fc.constantFrom('tcp', 'udp'),
-  destinationPort: mostly(['80', '443', '80-81', null], '1-65535'),
-  source: mostly([null, '192.0.2.0/24', '2001:db8::/64'], '0.0.0.0/0'),
+  destination_port: mostly(['80', '443', '80-81', null], '1-65535'),
+  source_ip: mostly([null, '192.0.2.0/24', '2001:db8::/64'], '0.0.0.0/0'),
 });
 const filter = fc.record({
   type: mostly(['source', 'tcp-syn-proxy'], 'nothing'),

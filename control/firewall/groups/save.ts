@@ -1,3 +1,10 @@
+import { describeRules } from '@portcullis/core/firewall/rules/describe.ts';
+import {
+  type Difference,
+  difference,
+  isDifferent,
+} from '@portcullis/core/firewall/rules/difference.ts';
+import { expandEntry, readEntry, type RuleEntry } from '@portcullis/core/firewall/rules/entry.ts';
 import { formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { Batch } from '../../fleet/batch.ts';
 import { Problem } from '../../problem.ts';
@@ -5,16 +12,14 @@ import type { Tx } from '../../db/database.ts';
 import { requireConfiguredLimit, requireConfiguredWith } from '../writes/configured.ts';
 import type { Conflict } from './conflicts.ts';
 import {
-  describeRule,
-  expandRule,
-  type FilterContent,
   filterKey,
-  type RuleContent,
   ruleKey,
-  type RuleText,
-} from './content.ts';
+  type WantedFilter,
+  type WantedRule,
+} from '@portcullis/core/firewall/rules/content.ts';
+import { changedMarks, type Marks } from '@portcullis/core/firewall/rules/marks.ts';
 import { findAssignableHolding, lockHoldings } from './holdings.ts';
-import { countConfiguredIn, listGroups } from './read.ts';
+import { countConfiguredIn, type GroupView, listGroups, type StoredMarks } from './read.ts';
 import {
   changeContent,
   createGroups,
@@ -30,8 +35,8 @@ import * as store from './store.ts';
 /** A group as it shall be: what it has and this has not is taken out. */
 export interface WantedGroup {
   readonly name: string;
-  readonly rules: readonly RuleText[];
-  readonly filters: readonly FilterContent[];
+  readonly rules: readonly RuleEntry[];
+  readonly filters: readonly WantedFilter[];
   /** Addresses and prefixes. */
   readonly targets: readonly string[];
 }
@@ -73,10 +78,12 @@ export async function saveGroup(batch: Batch, of: Of, wanted: WantedGroup): Prom
   const { rules, filters } = difference;
   await place(batch, plan);
   await changeContent(batch, groupId, {
-    addRules: rules.added,
-    addFilters: filters.added,
-    removeRules: rules.removed.map(idOf),
-    removeFilters: filters.removed.map(idOf),
+    addRules: rules.created,
+    addFilters: filters.created,
+    removeRules: rules.deleted.map(idOf),
+    removeFilters: filters.deleted.map(idOf),
+    markRules: marksOf(rules, content.rules),
+    markFilters: marksOf(filters, content.filters),
   });
   if (isChanged(difference)) batch.touch(...assigned.map(({ target }) => target));
   const conflicts = placed.all.length === 0 ? [] : await findAllConflicts(batch.tx, placed.all);
@@ -99,7 +106,7 @@ export async function previewGroup(batch: Batch, of: Of, wanted: WantedGroup): P
   await requireFreeName(tx, { ...of, groupId }, wanted.name);
   const plan = await planGroup(tx, { ...of, groupId }, wanted, content);
   const { placed } = plan;
-  requireKnownFilters(plan.difference.filters.added);
+  requireKnownFilters(plan.difference.filters.created);
   const planned = { id: groupId, name: wanted.name, ...content, assignments: placed.all };
   const conflicts = placed.all.length === 0 ? [] : await findAllConflicts(tx, placed.all, planned);
   if (placed.added.length > 0) {
@@ -129,13 +136,13 @@ async function planGroup(
   const none = { rules: [], filters: [] };
   const [before = none] =
     groupId === NEW_GROUP ? [] : await listGroups(tx, organisationId, groupId);
-  const difference = {
-    rules: differenceOf(before.rules, content.rules, ruleKey),
-    filters: differenceOf(before.filters, content.filters, filterKey),
+  const changed = {
+    rules: difference(before.rules, content.rules, ruleKey),
+    filters: difference(before.filters, content.filters, filterKey),
   };
   const assigned = await store.loadAssignments(tx, groupId);
   const placed = await planPlaces(tx, organisationId, { groupId, targets, assigned });
-  return { content, before, difference, assigned, placed };
+  return { content, before, difference: changed, assigned, placed };
 }
 
 async function createEmpty(batch: Batch, organisationId: number, name: string): Promise<number> {
@@ -145,20 +152,34 @@ async function createEmpty(batch: Batch, organisationId: number, name: string): 
 }
 
 interface Content {
-  readonly rules: readonly RuleContent[];
-  readonly filters: readonly FilterContent[];
+  readonly rules: readonly WantedRule[];
+  readonly filters: readonly WantedFilter[];
 }
 
 function readContent({ rules, filters }: WantedGroup, maxPorts: number): Content {
-  const expanded = rules.flatMap((rule, index) => {
-    const made = expandRule(rule, null, maxPorts);
-    if (made.ok) return made.value;
-    const errors = [{ pointer: `/rules/${index}/${made.field}`, detail: made.reason }];
-    throw new Problem('invalid_request', `The rule is not valid: ${made.reason}.`, { errors });
+  const now = new Date();
+  const expanded = rules.flatMap((entry, index) => {
+    const read = readEntry(entry, { family: null, maxPorts, now });
+    const refused = read.ok && read.value.hasExpired ? HAS_EXPIRED : read;
+    if (refused.ok) return expandEntry(refused.value);
+    const errors = [{ pointer: `/rules/${index}/${refused.field}`, detail: refused.reason }];
+    throw new Problem('invalid_request', `The rule is not valid: ${refused.reason}.`, { errors });
   });
   refuseTwice(expanded.map(ruleKey), 'rule_exists', 'rule');
   refuseTwice(filters.map(filterKey), 'filter_exists', 'filter');
+  refuseTwice(refsOf(expanded), 'rule_exists', 'ref of a rule');
+  refuseTwice(refsOf(filters), 'filter_exists', 'ref of a filter');
   return { rules: expanded, filters };
+}
+
+const HAS_EXPIRED = {
+  ok: false,
+  field: 'expires_at',
+  reason: 'expires_at is over already',
+} as const;
+
+function refsOf(objects: readonly Partial<Marks>[]): string[] {
+  return objects.flatMap(({ ref }) => ref ?? []);
 }
 
 function refuseTwice(
@@ -173,42 +194,23 @@ function refuseTwice(
   }
 }
 
-interface Difference<T, Stored> {
-  readonly added: readonly T[];
-  readonly removed: readonly Stored[];
-}
-interface StoredContent {
-  readonly rules: readonly (RuleContent & { readonly id: number })[];
-  readonly filters: readonly (FilterContent & { readonly id: number })[];
-}
+type StoredContent = Pick<GroupView, 'rules' | 'filters'>;
+
 interface ContentDifference {
-  readonly rules: Difference<RuleContent, RuleContent & { readonly id: number }>;
-  readonly filters: Difference<FilterContent, FilterContent & { readonly id: number }>;
+  readonly rules: Difference<WantedRule, StoredContent['rules'][number]>;
+  readonly filters: Difference<WantedFilter, StoredContent['filters'][number]>;
 }
 
-/** Sources of groups are stored with their length and read without it, so both are compared as networks. */
-function differenceOf<T, Stored extends T>(
-  there: readonly Stored[],
-  wanted: readonly T[],
-  keyOf: (one: T) => string,
-): Difference<T, Stored> {
-  const known = new Set(there.map((one) => keyOf(canonical(one))));
-  const names = new Set(wanted.map((one) => keyOf(canonical(one))));
-  return {
-    added: wanted.filter((one) => !known.has(keyOf(canonical(one)))),
-    removed: there.filter((one) => !names.has(keyOf(canonical(one)))),
-  };
-}
-
-function canonical<T>(one: T): T {
-  const { source } = one as { readonly source?: string | null };
-  return typeof source === 'string' ? { ...one, source: shown(source) } : one;
+/** The marks that rules or filters which stay get. */
+function marksOf<Wanted extends Partial<Marks>>(
+  { kept }: Difference<Wanted, StoredMarks>,
+  wanted: readonly Wanted[],
+): store.GroupMarks[] {
+  return changedMarks(kept, wanted).map(({ stored, marks }) => ({ ...marks, id: stored.id }));
 }
 
 function isChanged({ rules, filters }: ContentDifference): boolean {
-  return [rules.added, rules.removed, filters.added, filters.removed].some(
-    (list) => list.length > 0,
-  );
+  return isDifferent(rules) || isDifferent(filters);
 }
 
 interface Placed {
@@ -271,24 +273,20 @@ async function describeChanges(
     target: shown(target),
     change,
     configuredAddresses: counts.get(target) ?? 0,
-    rulesAdded: plus.rules.map(describe),
-    rulesRemoved: minus.rules.map(describe),
+    rulesAdded: describeRules(plus.rules),
+    rulesRemoved: describeRules(minus.rules),
     filtersAdded: plus.filters.map(filterKey),
     filtersRemoved: minus.filters.map(filterKey),
   });
   const { rules, filters } = difference;
-  const plus = { rules: rules.added, filters: filters.added };
-  const minus = { rules: rules.removed, filters: filters.removed };
+  const plus = { rules: rules.created, filters: filters.created };
+  const minus = { rules: rules.deleted, filters: filters.deleted };
   const stays = isChanged(difference) ? 'changed' : 'unchanged';
   return [
     ...added.map((target) => one(target, 'assigned', content, none)),
     ...removed.map((target) => one(target, 'unassigned', none, before)),
     ...kept.map((target) => one(target, stays, plus, minus)),
   ];
-}
-
-function describe(rule: RuleContent): string {
-  return describeRule(canonical(rule));
 }
 
 function shown(network: string): string {

@@ -8,7 +8,8 @@ import { Batch } from '../../fleet/batch.ts';
 import { insertOwnRule } from '../../fleet-file/testing.ts';
 import { Problem } from '../../problem.ts';
 import { assignGeoRule, createGeoRule, deleteGeoRule, saveGeoRule } from '../geo/service.ts';
-import { expandRule, type RuleContent } from './content.ts';
+import type { RuleContent } from '@portcullis/core/firewall/rules/content.ts';
+import { expandEntry, readEntry } from '@portcullis/core/firewall/rules/entry.ts';
 import { findAssignableHolding } from './holdings.ts';
 import { saveGroup } from './save.ts';
 import { assignGroups, createGroups, deleteGroup, editGroup } from './service.ts';
@@ -65,18 +66,19 @@ async function inBatch<T>(
 function rule(
   text: Partial<Record<'action' | 'protocol' | 'port' | 'source', string>>,
 ): RuleContent {
-  const expanded = expandRule(
+  const read = readEntry(
     {
       action: text.action === 'allow' ? 'allow' : 'deny',
       protocol: text.protocol === 'any' ? 'any' : 'tcp',
-      destinationPort: text.port ?? null,
-      source: text.source ?? null,
+      destination_port: text.port ?? null,
+      source_ip: text.source ?? null,
     },
-    null,
-    10,
+    { family: null, maxPorts: 10, now: new Date() },
   );
-  assert.ok(expanded.ok && expanded.value[0] !== undefined);
-  return expanded.value[0];
+  assert.ok(read.ok);
+  const [first] = expandEntry(read.value);
+  assert.ok(first !== undefined);
+  return first;
 }
 
 async function problemOf(work: Promise<unknown>): Promise<Problem> {
@@ -199,7 +201,12 @@ test('rows start and end with the generation of their batch, and deleted rows ar
   const { db } = fixture;
   const group = await newGroup(fixture, 'g', [rule({ port: '80' })]);
   await inBatch(db, (b) => assignGroup(b, group, '203.0.113.0/24'));
-  const text = { action: 'deny', protocol: 'tcp', destinationPort: '80', source: null } as const;
+  const text = {
+    action: 'deny',
+    protocol: 'tcp',
+    destination_port: '80',
+    source_ip: null,
+  } as const;
   const unassigned = { name: 'g', rules: [text], filters: [], targets: [] };
   const of = { organisationId: fixture.organisationId, groupId: group, maxPorts: 10 };
   await inBatch(db, (b) => saveGroup(b, of, unassigned));

@@ -5,7 +5,11 @@ import type { Tx } from '../../db/database.ts';
 import type { Batch, GenerationalTable } from '../../fleet/batch.ts';
 import { invalidField, Problem } from '../../problem.ts';
 import { type Conflict, findConflicts, LISTED_CONFLICTS } from './conflicts.ts';
-import type { FilterContent, RuleContent } from './content.ts';
+import type {
+  FilterContent,
+  WantedFilter,
+  WantedRule,
+} from '@portcullis/core/firewall/rules/content.ts';
 import { requireConfiguredLimit } from '../writes/configured.ts';
 import { lockHoldings } from './holdings.ts';
 import * as store from './store.ts';
@@ -18,17 +22,20 @@ import * as store from './store.ts';
 export interface NewGroup {
   readonly organisationId: number;
   readonly name: string;
-  readonly rules: readonly RuleContent[];
-  readonly filters: readonly FilterContent[];
+  readonly rules: readonly WantedRule[];
+  readonly filters: readonly WantedFilter[];
 }
 
 export interface GroupEdit {
   readonly name?: string;
-  readonly addRules?: readonly RuleContent[];
-  readonly addFilters?: readonly FilterContent[];
+  readonly addRules?: readonly WantedRule[];
+  readonly addFilters?: readonly WantedFilter[];
   /** Ids of the group's rules and filters; others are skipped silently. */
   readonly removeRules?: readonly number[];
   readonly removeFilters?: readonly number[];
+  /** Other marks for rules and filters that stay. */
+  readonly markRules?: readonly store.GroupMarks[];
+  readonly markFilters?: readonly store.GroupMarks[];
 }
 
 const NAME_LENGTH = 200;
@@ -58,12 +65,17 @@ export async function editGroup(batch: Batch, groupId: number, edit: GroupEdit):
   const assignments = await store.loadAssignments(batch.tx, groupId);
   await lockHoldings(batch.tx, [...new Set(assignments.map((a) => a.holdingId))]);
   await changeContent(batch, groupId, edit);
-  batch.touch(...assignments.map((a) => a.target));
+  if (changesPolicies(edit)) batch.touch(...assignments.map((a) => a.target));
   // A limit that was lowered below what is there must not stop anybody from taking rules out.
   const adds = (edit.addRules?.length ?? 0) + (edit.addFilters?.length ?? 0) > 0;
   if (!adds || assignments.length === 0) return;
   const assigned = assignments.map((assignment) => ({ ...assignment, groupId }));
   await refuseConflicts(batch, assigned, new Map([[groupId, group]]));
+}
+
+/** Marks alone change nothing on edges. */
+function changesPolicies({ addRules, addFilters, removeRules, removeFilters }: GroupEdit): boolean {
+  return [addRules, addFilters, removeRules, removeFilters].some((list = []) => list.length > 0);
 }
 
 /** Throws for a name that is none, or that another group than this one has. */
@@ -87,14 +99,13 @@ export async function renameGroup(
   batch.mark();
 }
 
-/** Takes rules and filters out of a group, and puts others into it. */
-export async function changeContent(
-  batch: Batch,
-  groupId: number,
-  { addRules = [], addFilters = [], removeRules = [], removeFilters = [] }: GroupEdit,
-): Promise<void> {
+/** Takes rules and filters out of a group, changes the marks of others, and puts others into it. */
+export async function changeContent(batch: Batch, groupId: number, edit: GroupEdit): Promise<void> {
+  const { addRules = [], addFilters = [], removeRules = [], removeFilters = [] } = edit;
   await endContent(batch, 'group_rules', groupId, removeRules);
   await endContent(batch, 'group_filters', groupId, removeFilters);
+  await store.writeGroupMarks(batch, 'group_rules', edit.markRules ?? []);
+  await store.writeGroupMarks(batch, 'group_filters', edit.markFilters ?? []);
   await addContent(
     batch,
     addRules.map((rule) => ({ ...rule, groupId })),
@@ -194,8 +205,8 @@ export function requireTarget(target: string): string {
 
 async function addContent(
   batch: Batch,
-  rules: readonly (RuleContent & { readonly groupId: number })[],
-  filters: readonly (FilterContent & { readonly groupId: number })[],
+  rules: readonly (WantedRule & { readonly groupId: number })[],
+  filters: readonly (WantedFilter & { readonly groupId: number })[],
 ): Promise<void> {
   requireKnownFilters(filters);
   if ((await store.insertGroupRules(batch, rules)) < rules.length) {

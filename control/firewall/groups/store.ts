@@ -1,9 +1,16 @@
 import { type RawBuilder, sql } from 'kysely';
 import { formatNetwork } from '@portcullis/core/net/cidr.ts';
 import type { Tx } from '../../db/database.ts';
+import {
+  MARK_COLUMNS,
+  MARKS_RECORD,
+  marksOfRecord,
+  SET_MARKS,
+  wakeExpiry,
+} from '../mark-columns.ts';
 import { lockRows } from '../../db/locks.ts';
 import type { ManagedFilter, Owner } from '../../db/schema.ts';
-import { type Batch, UNSTAMPED } from '../../fleet/batch.ts';
+import { type Batch, type GenerationalTable, UNSTAMPED } from '../../fleet/batch.ts';
 import { storedCidr } from '../../fleet/index.ts';
 import {
   type Conflict,
@@ -11,7 +18,15 @@ import {
   type HoldingContent,
   LISTED_CONFLICTS,
 } from './conflicts.ts';
-import { describeRule, type FilterContent, filterKey, type RuleContent } from './content.ts';
+import {
+  type FilterContent,
+  filterKey,
+  type RuleContent,
+  type WantedFilter,
+  type WantedRule,
+} from '@portcullis/core/firewall/rules/content.ts';
+import type { Marks } from '@portcullis/core/firewall/rules/marks.ts';
+import { describeRule } from '@portcullis/core/firewall/rules/describe.ts';
 
 export interface GroupRecord {
   readonly id: number;
@@ -76,44 +91,79 @@ export async function isNameTaken(tx: Tx, of: Named, name: string): Promise<bool
   return rows[0]?.taken === true;
 }
 
+type Table = Extract<GenerationalTable, 'group_rules' | 'group_filters'>;
+
+/** The columns of a rule in a JSON record, without its marks. */
+const RULE_RECORD = sql`"groupId" bigint, action text, protocol text, source text, port integer, "namedPort" jsonb`;
+
 /** Inserts rules that do not exist yet, and returns how many those were. */
 export async function insertGroupRules(
   batch: Batch,
-  rules: readonly (RuleContent & { readonly groupId: number })[],
+  rules: readonly (WantedRule & { readonly groupId: number })[],
 ): Promise<number> {
   if (rules.length === 0) return 0;
   const { rows } = await sql<{ id: number }>`
-    insert into group_rules (group_id, action, protocol, source, port, port_server, port_name, created_generation)
+    insert into group_rules (group_id, action, protocol, source, port, port_server, port_name, ${MARK_COLUMNS},
+                             created_generation)
     select r."groupId", r.action, r.protocol, r.source::cidr, r.port, (r."namedPort" ->> 'server')::uuid,
-           r."namedPort" ->> 'name', ${UNSTAMPED.created_generation}
-      from jsonb_to_recordset(${JSON.stringify(rules)}::jsonb)
-        as r ("groupId" bigint, action text, protocol text, source text, port integer, "namedPort" jsonb)
+           r."namedPort" ->> 'name', ${marksOfRecord('r')}, ${UNSTAMPED.created_generation}
+      from jsonb_to_recordset(${JSON.stringify(rules)}::jsonb) as r (${RULE_RECORD}, ${MARKS_RECORD})
     on conflict do nothing returning id
   `.execute(batch.tx);
-  batch.begin(
-    'group_rules',
-    rows.map((row) => row.id),
-  );
-  return rows.length;
+  return begun(batch, 'group_rules', rows, rules);
 }
 
 export async function insertGroupFilters(
   batch: Batch,
-  filters: readonly (FilterContent & { readonly groupId: number })[],
+  filters: readonly (WantedFilter & { readonly groupId: number })[],
 ): Promise<number> {
   if (filters.length === 0) return 0;
   const { rows } = await sql<{ id: number }>`
-    insert into group_filters (group_id, type, port, created_generation)
-    select f."groupId", f.type, f.port, ${UNSTAMPED.created_generation}
+    insert into group_filters (group_id, type, port, ${MARK_COLUMNS}, created_generation)
+    select f."groupId", f.type, f.port, ${marksOfRecord('f')}, ${UNSTAMPED.created_generation}
       from jsonb_to_recordset(${JSON.stringify(filters)}::jsonb)
-        as f ("groupId" bigint, type text, port integer)
+        as f ("groupId" bigint, type text, port integer, ${MARKS_RECORD})
     on conflict do nothing returning id
   `.execute(batch.tx);
+  return begun(batch, 'group_filters', rows, filters);
+}
+
+async function begun(
+  batch: Batch,
+  table: Table,
+  rows: readonly { readonly id: number }[],
+  wanted: readonly Partial<Marks>[],
+): Promise<number> {
   batch.begin(
-    'group_filters',
+    table,
     rows.map((row) => row.id),
   );
+  await wakeExpiry(batch.tx, wanted);
   return rows.length;
+}
+
+export interface GroupMarks extends Marks {
+  readonly id: number;
+}
+
+/** Writes the marks of rules or filters that stay. Edges get nothing else. */
+export async function writeGroupMarks(
+  batch: Batch,
+  table: Table,
+  marks: readonly GroupMarks[],
+): Promise<void> {
+  if (marks.length === 0) return;
+  const { tx } = batch;
+  // Refs may change places, and are unique after every row.
+  await sql`
+    update ${sql.table(table)} set ref = null
+     where id = any(${marks.map(({ id }) => id)}::bigint[]) and ref is not null`.execute(tx);
+  await sql`
+    update ${sql.table(table)} t set ${SET_MARKS}
+      from jsonb_to_recordset(${JSON.stringify(marks)}::jsonb) as n (id bigint, ${MARKS_RECORD})
+     where t.id = n.id`.execute(tx);
+  await wakeExpiry(tx, marks);
+  batch.mark();
 }
 
 export interface AssignmentRecord {
@@ -258,7 +308,7 @@ export async function loadGroupContents(
   const { rows } = await sql<GroupContent>`
     select g.id, g.name,
            coalesce((select json_agg(json_build_object('action', r.action, 'protocol', r.protocol,
-                                     'source', r.source, 'port', r.port) order by r.id)
+                                     'source', abbrev(r.source::inet), 'port', r.port) order by r.id)
                        from group_rules r
                       where r.group_id = g.id and r.deleted_generation is null), '[]') as rules,
            coalesce((select json_agg(json_build_object('type', f.type, 'port', f.port) order by f.id)
@@ -281,7 +331,7 @@ export async function findOwnDuplicates(
       join addresses a on a.holding_id = wanted.holding_id and a.ip >= wanted.target::inet
        and a.ip <= set_masklen(broadcast(wanted.target)::inet, case family(wanted.target) when 4 then 32 else 128 end)`;
   const rules = await sql<RuleContent & { groupId: number; ip: string }>`
-    select a.group_id as "groupId", a.ip::cidr as ip, r.action, r.protocol, r.source, r.port
+    select a.group_id as "groupId", a.ip::cidr as ip, r.action, r.protocol, abbrev(r.source::inet) as source, r.port
       from (${touched}) a
       join rules r on r.address_id = a.id and r.deleted_generation is null
       join (${content.rules}) g on g.group_id = a.group_id

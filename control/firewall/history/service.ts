@@ -10,7 +10,7 @@ import {
   type RuleContent,
   ruleIdentity,
   type WantedRule,
-} from '../objects.ts';
+} from '@portcullis/core/firewall/rules/content.ts';
 import {
   openWriteScope,
   ownObjects,

@@ -1,13 +1,13 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
-import { describeRule } from '../groups/content.ts';
+import { describeRule } from '@portcullis/core/firewall/rules/describe.ts';
 import type { RuleNote } from '../notes/service.ts';
 import {
   type FilterContent,
   filterIdentity,
   type RuleContent,
-  type RuleMarks,
-} from '../objects.ts';
+} from '@portcullis/core/firewall/rules/content.ts';
+import type { Marks } from '@portcullis/core/firewall/rules/marks.ts';
 import { canonicalSource } from '../store.ts';
 
 /** An own object of an address, deleted or not. */
@@ -17,7 +17,7 @@ interface Lifetime {
   /** The generation that deleted it; null: it is there. */
   readonly deleted: number | null;
 }
-export type PastRule = RuleContent & RuleNote & RuleMarks & Lifetime;
+export type PastRule = RuleContent & RuleNote & Marks & Lifetime;
 export type PastFilter = FilterContent & Lifetime;
 
 /** Own rules and filters of an address that existed as of a generation, or were created or deleted by it. */

@@ -1,3 +1,4 @@
+import { MARK_COLUMNS, marksOfTable } from '../mark-columns.ts';
 import { sql } from 'kysely';
 import { lockRows } from '../../db/locks.ts';
 import { type Batch, UNSTAMPED } from '../../fleet/batch.ts';
@@ -37,9 +38,9 @@ async function followOwn(batch: Batch, servers: readonly string[]): Promise<void
   const ids = rows.map(({ id }) => id);
   await batch.end('rules', ids);
   const created = await sql<{ id: number }>`
-    insert into rules (address_id, action, protocol, source, port, note, tags, ref, expires_at, port_server, port_name,
+    insert into rules (address_id, action, protocol, source, port, tags, ${MARK_COLUMNS}, port_server, port_name,
                        created_generation)
-    select r.address_id, r.action, r.protocol, r.source, ${port}, r.note, r.tags, r.ref, r.expires_at, r.port_server, r.port_name,
+    select r.address_id, r.action, r.protocol, r.source, ${port}, r.tags, ${marksOfTable('r')}, r.port_server, r.port_name,
            ${UNSTAMPED.created_generation}
       from rules r join addresses a on a.id = r.address_id join holdings h on h.id = a.holding_id
      where r.id = any(${ids}::bigint[]) and ${port} is not null
@@ -62,8 +63,9 @@ async function followGroups(batch: Batch, servers: readonly string[]): Promise<v
   const ids = rows.map(({ id }) => id);
   await batch.end('group_rules', ids);
   const created = await sql<{ id: number }>`
-    insert into group_rules (group_id, action, protocol, source, port, port_server, port_name, created_generation)
-    select r.group_id, r.action, r.protocol, r.source, ${port}, r.port_server, r.port_name,
+    insert into group_rules (group_id, action, protocol, source, port, port_server, port_name, ${MARK_COLUMNS},
+                             created_generation)
+    select r.group_id, r.action, r.protocol, r.source, ${port}, r.port_server, r.port_name, ${marksOfTable('r')},
            ${UNSTAMPED.created_generation}
       from group_rules r join groups g on g.id = r.group_id
      where r.id = any(${ids}::bigint[]) and ${port} is not null

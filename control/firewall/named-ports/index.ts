@@ -1,4 +1,4 @@
-export { findPort, type FoundPort, isPortName, type NamedServer } from './resolve.ts';
+export { findPort, type FoundPort, type NamedServer } from './resolve.ts';
 export { followPorts } from './follow.ts';
 export { renumber } from './resolve.ts';
 export { portOf } from './resolve.ts';

@@ -191,7 +191,7 @@ test('a packet is explained by the name of its port, and so is the rule that dec
   }>(await acme.post(`${X1}/explain`, packet));
   assert.equal(explained.verdict, 'drop');
   assert.equal(explained.decided_by.named_port, 'Survival:query');
-  assert.match(explained.explanation, /port 27001 .*Its port is that of Survival:query\.$/);
+  assert.match(explained.explanation, /udp 27001.*Its port is that of Survival:query\.$/);
   const unknown = { ...packet, destination_port: 'Survival:rcon' };
   assertRefused(await acme.post(`${X1}/explain`, unknown), 422, 'invalid_request');
 });

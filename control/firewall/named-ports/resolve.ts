@@ -1,10 +1,11 @@
 import { sql } from 'kysely';
+import { isPortName, parsePortName } from '@portcullis/core/firewall/rules/entry.ts';
 import { withinReach } from '../../access/index.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import { lockRows } from '../../db/locks.ts';
 import type { AddressCall, CallerCall } from '../../http/operations/operation.ts';
 import { Problem } from '../../problem.ts';
-import type { NamedPort, RuleContent } from '../objects.ts';
+import type { NamedPort, RuleContent } from '@portcullis/core/firewall/rules/content.ts';
 
 /** A server with the names of its ports. */
 export interface NamedServer<Port extends { readonly name: string }> {
@@ -13,14 +14,8 @@ export interface NamedServer<Port extends { readonly name: string }> {
   readonly ports: readonly Port[];
 }
 
-/** Only a name has a colon: `Survival:query`. A port expression has none. */
-export function isPortName(text: string): boolean {
-  return text.includes(':');
-}
-
-/** The part that names the server, which may have colons; the name of a port has none. */
 function serverOf(text: string): string {
-  return text.slice(0, text.lastIndexOf(':'));
+  return parsePortName(text)?.server ?? '';
 }
 
 export type FoundPort<Port> =
@@ -175,7 +170,7 @@ function resolve(
   if (!here) {
     throw invalid(pointer, `the port ${text} is at ${ip}, which ${address} does not lead to`);
   }
-  return { server: found.server, name, port };
+  return { server: found.server, name, port, shown: text };
 }
 
 function invalid(pointer: string, detail: string): Problem {

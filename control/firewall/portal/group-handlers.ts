@@ -1,5 +1,7 @@
 import { measuredPropagation } from '../writes/propagation.ts';
 import { countPorts, expandPorts, parsePortExpression } from '@portcullis/core/net/ports.ts';
+import type { WantedFilter } from '@portcullis/core/firewall/rules/content.ts';
+import { readMarks, wholeMarks } from '@portcullis/core/firewall/rules/marks.ts';
 import { keyActor, recordAudit } from '../../access/index.ts';
 import type { Tx } from '../../db/database.ts';
 import { Batch } from '../../fleet/batch.ts';
@@ -150,19 +152,24 @@ function wantedGroup({ body, by: caller }: GroupCall): WantedGroup {
   return {
     name: body.name,
     targets: body.targets,
-    rules: body.rules.map(({ action, protocol, destination_port, source_ip }) => ({
-      action,
-      protocol,
-      destinationPort: destination_port ?? null,
-      source: source_ip ?? null,
-    })),
-    filters: body.filters.flatMap(({ type, port }, index) => {
-      const ports = parsePortExpression(port);
-      const isFew = ports.ok && countPorts(ports.value) <= maxPorts;
-      if (ports.ok && isFew) return expandPorts(ports.value).map((one) => ({ type, port: one }));
-      const detail = ports.ok ? `names more than ${maxPorts} ports` : ports.reason;
-      const errors = [{ pointer: `/filters/${index}/port`, detail }];
-      throw new Problem('invalid_request', `The port is not valid: ${detail}.`, { errors });
-    }),
+    rules: body.rules.map((rule) => ({ ...rule, ...wholeMarks(rule) })),
+    filters: body.filters.flatMap((entry, index) => readFilter(entry, index, maxPorts)),
   };
+}
+
+type FilterEntry = GroupCall['body']['filters'][number];
+
+function readFilter(entry: FilterEntry, index: number, maxPorts: number): WantedFilter[] {
+  const refuse = (field: string, detail: string): Problem => {
+    const errors = [{ pointer: `/filters/${index}/${field}`, detail }];
+    return new Problem('invalid_request', `The filter is not valid: ${detail}.`, { errors });
+  };
+  const ports = parsePortExpression(entry.port);
+  if (!ports.ok) throw refuse('port', ports.reason);
+  const count = countPorts(ports.value);
+  if (count > maxPorts) throw refuse('port', `names more than ${maxPorts} ports`);
+  const read = readMarks(wholeMarks(entry), count, new Date());
+  if (!read.ok) throw refuse(read.field, read.reason);
+  if (read.value.hasExpired) throw refuse('expires_at', 'expires_at is over already');
+  return expandPorts(ports.value).map((port) => ({ type: entry.type, port, ...read.value.marks }));
 }

@@ -3,8 +3,8 @@ import type { Tx } from '../../db/database.ts';
 import { type ChangedAddress, loadChangedPolicy } from '../../fleet/policies/policies.ts';
 import { findClosedPorts } from '../explain/closed-ports.ts';
 import type { SourceSetLoader } from '../explain/policy-sets.ts';
-import type { FilterContent } from '../objects.ts';
-import { portList } from './messages.ts';
+import { portList } from '@portcullis/core/net/ports.ts';
+import type { FilterContent } from '@portcullis/core/firewall/rules/content.ts';
 
 /** More filters are not looked at. */
 const MAX_FILTERS = 101;

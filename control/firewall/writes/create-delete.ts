@@ -4,7 +4,7 @@ import { isRetryable } from '../../http/operations/transaction.ts';
 import type { AddressCall } from '../../http/operations/operation.ts';
 import { invalidField, Problem } from '../../problem.ts';
 import { canonicalNote, type RuleNote } from '../notes/service.ts';
-import { filterKey, ruleKey, type WantedRule } from '../objects.ts';
+import { filterKey, ruleKey, type WantedRule } from '@portcullis/core/firewall/rules/content.ts';
 import {
   type AddressWriteScope,
   openWriteScope,
@@ -113,7 +113,7 @@ function refuseExisting(
   scope: Pick<AddressWriteScope, 'state'>,
   rules: readonly WantedRule[],
 ): void {
-  const refs = new Set(scope.state.rules.map(({ ref }) => ref));
+  const refs = new Set(ownObjects(scope).rules.map(({ ref }) => ref));
   const taken = rules.find(({ ref }) => ref && refs.has(ref));
   if (taken !== undefined) throw new Problem('rule_exists', messages.refExists(taken.ref ?? ''));
   const there = new Set(scope.state.rules.map(ruleKey));

@@ -1,8 +1,11 @@
 import { sql } from 'kysely';
 import type { Tx } from '../../db/database.ts';
-import { ruleIdentity, type RuleMarks, type StoredRule, type WantedRule } from '../objects.ts';
+import type { WantedRule } from '@portcullis/core/firewall/rules/content.ts';
+import { type Marks, NO_MARKS } from '@portcullis/core/firewall/rules/marks.ts';
+import { wakeExpiry } from '../mark-columns.ts';
+import type { StoredRule } from '../objects.ts';
 
-export interface MarkedRule extends RuleMarks {
+export interface MarkedRule extends Marks {
   readonly id: number;
   /** The rule of the same ref that this one replaces, whose note and tags it gets. */
   readonly replaces: number | null;
@@ -19,25 +22,6 @@ export function withUniqueRefs(rules: readonly WantedRule[]): WantedRule[] {
   });
 }
 
-/** The marks of rules that stay and get others. A ref that another wanted rule names is taken from the one that has it. */
-export function changedMarks(
-  there: readonly StoredRule[],
-  wanted: readonly WantedRule[],
-): MarkedRule[] {
-  const own = new Map(
-    there.filter(({ group }) => group === null).map((rule) => [ruleIdentity(rule), rule]),
-  );
-  const named = new Set(wanted.flatMap(({ ref }) => ref ?? []));
-  return wanted.flatMap((rule) => {
-    const stored = own.get(ruleIdentity(rule));
-    if (stored === undefined) return [];
-    const kept = stored.ref !== null && named.has(stored.ref) ? null : stored.ref;
-    const { ref = kept, expiresAt = stored.expiresAt } = rule;
-    const isSame = ref === stored.ref && expiresAt?.getTime() === stored.expiresAt?.getTime();
-    return isSame ? [] : [{ id: stored.id, ref, expiresAt, replaces: null }];
-  });
-}
-
 /** The marks of rules that were created, whose ids are in the same order. */
 export function createdMarks(
   ids: readonly number[],
@@ -46,7 +30,7 @@ export function createdMarks(
 ): MarkedRule[] {
   const replaced = new Map(deleted.map(({ ref, id }) => [ref, id]));
   return ids.flatMap((id, index) => {
-    const { ref = null, expiresAt = null } = created[index] ?? {};
+    const { ref, expiresAt } = { ...NO_MARKS, ...created[index] };
     if (ref === null && expiresAt === null) return [];
     return [{ id, ref, expiresAt, replaces: ref === null ? null : (replaced.get(ref) ?? null) }];
   });
@@ -68,7 +52,5 @@ export async function writeMarks(tx: Tx, marks: readonly MarkedRule[]): Promise<
              as n (id bigint, ref text, "expiresAt" timestamptz, replaces bigint)
            left join rules o on o.id = n.replaces
      where r.id = n.id`.execute(tx);
-  if (marks.some(({ expiresAt }) => expiresAt !== null)) {
-    await sql`select pg_notify('portcullis_holdings', '')`.execute(tx);
-  }
+  await wakeExpiry(tx, marks);
 }

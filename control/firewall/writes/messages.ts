@@ -1,5 +1,5 @@
 import type { DefaultAction } from '@portcullis/core/firewall/policy.ts';
-import { portItems } from '@portcullis/core/net/ports.ts';
+import { portList } from '@portcullis/core/net/ports.ts';
 import type { Enforcement, GroupRef } from '../objects.ts';
 
 /** The wording of the interface; beyond it a message has what is measured (propagation.ts). */
@@ -72,6 +72,12 @@ export function addressReplaced(change: Change): string {
   );
 }
 
+/** The message of a dry run of the same. */
+export function replacementPlanned(change: Change): string {
+  const what = `Nothing was written. The same request without dry_run creates ${counted(change.created, 'object', 'objects')}, deletes ${change.deleted}, and gives ${counted(change.marked, 'rule', 'rules')} another name or end.`;
+  return sentences(what, change.filtersCreated ? RECONNECT : '', change);
+}
+
 export function settingsAccepted(change: Change): string {
   if (change.created === 0) return 'Nothing was changed: the filters have these settings already.';
   const what = `The settings of ${counted(change.created, 'filter', 'filters')} were accepted.`;
@@ -123,13 +129,6 @@ export function ownedByGroup(group: GroupRef, what: 'rule' | 'filter', name: str
   return `The ${what} ${name} is managed by the firewall group ${JSON.stringify(group.name)} (id ${group.id}) and can only be changed there; nothing was deleted.`;
 }
 
-/** `port 80`, `ports 80, 443, 7000-7010 and 3 more`. Takes ports in ascending order. */
-export function portList(ports: readonly number[]): string {
-  const runs = portItems(ports);
-  const more = runs.length > LISTED ? ` and ${runs.length - LISTED} more` : '';
-  return `${ports.length === 1 ? 'port' : 'ports'} ${runs.slice(0, LISTED).join(', ')}${more}`;
-}
-
 function deletion(deleted: number, missing: Missing, one: string, many: string): string {
   if (missing.length === 0) return `${counted(deleted, one, many)} deleted.`;
   const more = missing.length > LISTED ? ` and ${missing.length - LISTED} more` : '';
@@ -144,5 +143,5 @@ function counted(count: number, one: string, many: string): string {
 function sentences(what: string, promise: string, change: Change): string {
   const all = [what, promise, ...change.noEffect];
   if (change.enforcement === 'none') all.push(notEnforced('this address'));
-  return all.join(' ');
+  return all.filter(Boolean).join(' ');
 }

@@ -1,6 +1,13 @@
 import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
 import { findHolding, keyActor, recordAudit } from '../../access/index.ts';
+import type { ContentDifference } from '@portcullis/core/firewall/rules/describe.ts';
+import {
+  type Difference,
+  difference,
+  isDifferent,
+} from '@portcullis/core/firewall/rules/difference.ts';
+import { explainNewRules } from '@portcullis/core/firewall/rules/no-effect.ts';
 import type { Tx } from '../../db/database.ts';
 import type { ChangedAddress } from '../../fleet/policies/policies.ts';
 import { currentGeneration } from '../../fleet/generations.ts';
@@ -10,18 +17,16 @@ import { explainBehindClosed } from './behind-closed.ts';
 import type { SourceSetLoader } from '../explain/policy-sets.ts';
 import { requireConfiguredLimit } from './configured.ts';
 import {
-  type AddressState,
-  type Enforcement,
   type FilterContent,
   filterIdentity,
   filterKey,
   type RuleContent,
   ruleIdentity,
   ruleKey,
-  type StoredFilter,
-  type StoredRule,
   type WantedRule,
-} from '../objects.ts';
+} from '@portcullis/core/firewall/rules/content.ts';
+import { changedMarks, type Marks, NO_MARKS } from '@portcullis/core/firewall/rules/marks.ts';
+import type { AddressState, Enforcement, StoredFilter, StoredRule } from '../objects.ts';
 import {
   discardAddress,
   insertAddress,
@@ -31,32 +36,13 @@ import {
   type LockedAddress,
   setConfigured,
 } from '../store.ts';
-import { sameState } from '../../http/operations/etag.ts';
 import { Problem } from '../../problem.ts';
-import { replaceableState } from '../accepted.ts';
 import { insertNotes, type RuleNote } from '../notes/service.ts';
-import {
-  changedMarks,
-  createdMarks,
-  type MarkedRule,
-  withUniqueRefs,
-  writeMarks,
-} from './marks.ts';
+import { createdMarks, type MarkedRule, withUniqueRefs, writeMarks } from './marks.ts';
 import { measuredPropagation } from './propagation.ts';
 import { writeChange } from './write-change.ts';
-import {
-  lockNamedIn,
-  type NamingRuleRequest,
-  readFilters,
-  readRules,
-  requireAvailable,
-  requireFilterCount,
-  requireRuleCount,
-  type SetFilterRequest,
-  resolveOf,
-} from './request.ts';
+import { requireAvailable, requireFilterCount, requireRuleCount } from './request.ts';
 import * as messages from './messages.ts';
-import { explainNewRules } from './no-effect.ts';
 
 /** Events of an address: the log line and the metric of a write together. */
 export interface FirewallEvents {
@@ -139,10 +125,6 @@ async function markConfigured(
   if (hasObjects) await requireConfiguredLimit(tx, call.by.organisationId);
 }
 
-export interface Replacement {
-  readonly rules: readonly NamingRuleRequest[];
-  readonly filters: readonly SetFilterRequest[];
-}
 /** What a write did to the own objects of an address. */
 export interface Written {
   readonly generation: number;
@@ -151,31 +133,16 @@ export interface Written {
   readonly created: { readonly rules: readonly number[]; readonly filters: readonly string[] };
   readonly deleted: { readonly rules: readonly number[]; readonly filters: readonly string[] };
   readonly unchanged: number;
+  readonly difference: ContentDifference;
+  /** Sentences on new rules that change no verdict, each with its rules. */
+  readonly notes: () => readonly string[];
 }
 
-/**
- * Replaces the own rules and filters of an address by the smallest difference, in one transaction. Unchanged objects
- * keep their ids. Throws 412 when `If-Match` names another state.
- */
-export async function replaceAddress(
-  deps: ServiceDeps,
-  tx: Tx,
-  call: AddressCall,
-  request: Replacement,
-): Promise<Written> {
-  await lockNamedIn(tx, call, request.rules);
-  const scope = await openWriteScope(tx, call);
-  const named = await resolveOf(tx, call, request.rules);
-  const rules = readRules(call, request.rules, named);
-  const filters = readFilters(call, request.filters, ownObjects(scope).filters);
-  requireUnchanged(call, scope);
-  return writeOwn(deps, tx, call, scope, {
-    cause: 'address.replace',
-    rules,
-    filters,
-    isMeasured: true,
-    message: messages.addressReplaced,
-  });
+/** The names of what a write without effect created or deleted. */
+export const NOTHING = { rules: [], filters: [] };
+
+export function countOwn({ rules, filters }: Pick<OwnObjects, 'rules' | 'filters'>): number {
+  return rules.length + filters.length;
 }
 
 /** All own objects that an address shall have. */
@@ -225,7 +192,7 @@ export async function writeOwn(
   scope: AddressWriteScope,
   asked: OwnObjects,
 ): Promise<Written> {
-  return applyDifference(deps, tx, call, { scope, ...(await planOwn(tx, call, scope, asked)) });
+  return applyDifference(deps, tx, call, scope, await planOwn(tx, call, scope, asked));
 }
 
 /** A change of own objects that nothing refuses but the organisation's `configured_addresses`. */
@@ -242,33 +209,30 @@ export async function planOwn(
   asked: OwnObjects,
 ): Promise<PlannedOwn> {
   const wanted = { ...asked, rules: withUniqueRefs(asked.rules) };
-  const change = {
-    rules: difference(state.rules, wanted.rules, ruleIdentity, ruleKey),
-    filters: difference(state.filters, wanted.filters, filterIdentity, filterKey),
-  };
+  const own = ownObjects({ state });
+  const rules = difference(own.rules, wanted.rules, ruleIdentity);
+  const filters = difference(own.filters, wanted.filters, filterIdentity);
+  const change = { rules, filters, marked: changedMarks(rules.kept, wanted.rules) };
+  refuseGrouped(state, wanted);
   await refuseImpossible(tx, call, state, change);
   return { change, wanted };
 }
 
 /** Pure: the accepted state after a change, for plans in memory. New objects have ids above all that are stored. */
-export function stateAfter(state: AddressState, { change, wanted }: PlannedOwn): AddressState {
+export function stateAfter(state: AddressState, { change }: PlannedOwn): AddressState {
   const firstId = 1 + Math.max(UNSTORED_ID, ...[...state.rules, ...state.filters].map(idOf));
   const deletedRules = new Set(change.rules.deleted.map(idOf));
   const deletedFilters = new Set(change.filters.deleted.map(idOf));
-  const marks = new Map(changedMarks(state.rules, wanted.rules).map((mark) => [mark.id, mark]));
+  const marks = new Map(change.marked.map((one) => [one.stored.id, one.marks]));
   return {
     ...state,
     rules: [
       ...state.rules
         .filter(({ id }) => !deletedRules.has(id))
-        .map((rule) => {
-          const { ref, expiresAt } = marks.get(rule.id) ?? rule;
-          return { ...rule, ref, expiresAt };
-        }),
+        .map((rule) => ({ ...rule, ...marks.get(rule.id) })),
       ...change.rules.created.map((rule, at): StoredRule => {
-        const { namedPort, ref = null, expiresAt = null } = rule;
-        const named = namedPort ? { ...namedPort, shown: '' } : null;
-        return { ...rule, id: firstId + at, group: null, namedPort: named, ref, expiresAt };
+        const namedPort = rule.namedPort ? { shown: '', ...rule.namedPort } : null;
+        return { ...NO_MARKS, ...rule, id: firstId + at, group: null, namedPort };
       }),
     ],
     filters: [
@@ -287,39 +251,26 @@ function idOf({ id }: { readonly id: number }): number {
   return id;
 }
 
-interface Difference<T, Stored> {
-  readonly created: readonly T[];
-  readonly deleted: readonly (Stored & { readonly id: number })[];
-  /** Requested objects that a group already has on the address. */
-  readonly grouped: readonly T[];
-}
-interface Change {
+interface Change extends ContentDifference {
   readonly rules: Difference<WantedRule, StoredRule>;
-  readonly filters: Difference<FilterContent, FilterContent>;
+  readonly filters: Difference<FilterContent, StoredFilter>;
+  readonly marked: readonly { readonly stored: StoredRule; readonly marks: Marks }[];
 }
 
-function difference<T, Stored extends T & { readonly id: number; readonly group: unknown }>(
-  there: readonly Stored[],
-  wanted: readonly T[],
-  identity: (object: T) => string,
-  effect: (object: T) => string,
-): Difference<T, Stored> {
-  const own = new Set(there.filter(({ group }) => group === null).map(identity));
-  const grouped = new Set(there.filter(({ group }) => group !== null).map(effect));
-  const identities = new Set(wanted.map(identity));
-  return {
-    created: wanted.filter((object) => !own.has(identity(object))),
-    deleted: there.filter((object) => object.group === null && !identities.has(identity(object))),
-    grouped: wanted.filter((object) => grouped.has(effect(object))),
-  };
-}
-
-function requireUnchanged(call: AddressCall, scope: AddressWriteScope): void {
-  if (call.ifMatch === null || sameState(call.ifMatch, replaceableState(scope.state))) return;
-  throw new Problem(
-    'precondition_failed',
-    'The address has changed since it was read. Read it again, and send the new ETag in If-Match.',
-  );
+/** Refuses objects that do what one of a group on the address does. */
+function refuseGrouped(state: AddressState, wanted: Pick<OwnObjects, 'rules' | 'filters'>): void {
+  const isGrouped = ({ group }: { readonly group: unknown }): boolean => group !== null;
+  const ruleKeys = new Set(state.rules.filter(isGrouped).map(ruleKey));
+  const rules = wanted.rules.filter((rule) => ruleKeys.has(ruleKey(rule)));
+  if (rules.length > 0) {
+    const ports = new Set(rules.flatMap(({ port }) => port ?? []));
+    throw new Problem('rule_exists', messages.ruleExists([...ports].toSorted((a, b) => a - b)));
+  }
+  const filterKeys = new Set(state.filters.filter(isGrouped).map(filterKey));
+  const filters = wanted.filters.filter((filter) => filterKeys.has(filterKey(filter)));
+  if (filters.length > 0) {
+    throw new Problem('filter_exists', messages.filterExists(filters.map(({ port }) => port)));
+  }
 }
 
 /** The same refusals as for single writes, before anything is written. */
@@ -329,19 +280,6 @@ async function refuseImpossible(
   state: AddressState,
   { rules, filters }: Change,
 ): Promise<void> {
-  if (rules.grouped.length > 0) {
-    const ports = rules.grouped.flatMap(({ port }) => port ?? []);
-    throw new Problem(
-      'rule_exists',
-      messages.ruleExists([...new Set(ports)].toSorted((a, b) => a - b)),
-    );
-  }
-  if (filters.grouped.length > 0) {
-    throw new Problem(
-      'filter_exists',
-      messages.filterExists(filters.grouped.map(({ port }) => port)),
-    );
-  }
   if (filters.created.length > 0) {
     const managed = await loadManagedFilters(tx, state.holdingId);
     for (const { type } of filters.created) requireAvailable(type, managed);
@@ -356,9 +294,9 @@ async function refuseImpossible(
   }
 }
 
-/** A planned change of a locked address. */
+/** A planned change of an address in a state. */
 interface Placed extends PlannedOwn {
-  readonly scope: AddressWriteScope;
+  readonly state: AddressState;
 }
 
 /** A change for its message. */
@@ -366,25 +304,43 @@ async function describeChange(
   deps: ServiceDeps,
   tx: Tx,
   { params: { ip } }: AddressCall,
-  { scope, change, wanted }: Placed,
+  { state, change, wanted }: Placed,
 ): Promise<messages.Change> {
   const { rules, filters } = change;
   // A filter that gets other settings makes nobody reconnect.
   const replaced = new Set(filters.deleted.map(filterKey));
   return {
-    marked: changedMarks(scope.state.rules, wanted.rules).length,
+    marked: change.marked.length,
     created: rules.created.length + filters.created.length,
     deleted: rules.deleted.length + filters.deleted.length,
     filtersCreated: filters.created.some((filter) => !replaced.has(filterKey(filter))),
-    enforcement: scope.state.enforcement,
+    enforcement: state.enforcement,
     noEffect: [
-      ...explainCreated(scope, change),
+      ...explainCreated(state, change),
       ...(await explainBehindClosed(deps, tx, ip, filters.created, {
-        holdingId: scope.state.holdingId,
-        own: ownTuples(stateAfter(scope.state, { change, wanted })),
+        holdingId: state.holdingId,
+        own: ownTuples(stateAfter(state, { change, wanted })),
       })),
     ],
     propagation: wanted.isMeasured === true ? await measuredPropagation(tx) : '',
+  };
+}
+
+/** What a write answers, but for the names of what it created. */
+export async function answerOf(
+  deps: ServiceDeps,
+  tx: Tx,
+  call: AddressCall,
+  placed: Placed,
+): Promise<Omit<Written, 'created' | 'deleted' | 'generation'>> {
+  const { state, change, wanted } = placed;
+  const created = change.rules.created.length + change.filters.created.length;
+  return {
+    unchanged: countOwn(wanted) - created,
+    enforcement: state.enforcement,
+    message: wanted.message(await describeChange(deps, tx, call, placed)),
+    difference: change,
+    notes: () => explainCreated(state, change, { named: true }),
   };
 }
 
@@ -392,23 +348,22 @@ async function applyDifference(
   deps: ServiceDeps,
   tx: Tx,
   call: AddressCall,
-  placed: Placed,
+  scope: AddressWriteScope,
+  { change, wanted }: PlannedOwn,
 ): Promise<Written> {
-  const { scope, change, wanted } = placed;
   const { rules, filters } = change;
-  const { enforcement } = scope.state;
-  const createdCount = rules.created.length + filters.created.length;
-  const deletedCount = rules.deleted.length + filters.deleted.length;
-  const marked = changedMarks(scope.state.rules, wanted.rules);
-  const message = wanted.message(await describeChange(deps, tx, call, placed));
-  const count = wanted.rules.length + wanted.filters.length;
-  const answer = { unchanged: count - createdCount, enforcement, message };
-  if (createdCount + deletedCount === 0) {
-    const nothing = { rules: [], filters: [] };
+  const marked = change.marked.map(({ stored, marks }) => ({
+    id: stored.id,
+    ...marks,
+    replaces: null,
+  }));
+  const answer = await answerOf(deps, tx, call, { state: scope.state, change, wanted });
+  if (!isDifferent(rules) && !isDifferent(filters)) {
     await markRules(tx, call, marked);
     const generation = await leaveWriteScope(tx, scope);
-    return { ...answer, created: nothing, deleted: nothing, generation };
+    return { ...answer, created: NOTHING, deleted: NOTHING, generation };
   }
+  const count = countOwn(wanted);
   await markConfigured(tx, call, scope, count > 0);
   const keys = { created: filters.created.map(filterKey), deleted: filters.deleted.map(filterKey) };
   const deletedIds = rules.deleted.map(({ id }) => id).toSorted((a, b) => a - b);
@@ -446,7 +401,12 @@ async function markRules(tx: Tx, call: AddressCall, marked: readonly MarkedRule[
 
 function eventOf(
   { by: caller, params: { ip }, requestId }: AddressCall,
-  { generation, cause, rules, filters }: Change & { generation: number; cause: string },
+  {
+    generation,
+    cause,
+    rules,
+    filters,
+  }: Pick<Change, 'rules' | 'filters'> & { generation: number; cause: string },
 ) {
   return {
     organisation: caller.organisation.slug,
@@ -461,10 +421,14 @@ function eventOf(
   };
 }
 
-function explainCreated({ state }: AddressWriteScope, { rules }: Change): string[] {
+function explainCreated(
+  state: AddressState,
+  { rules }: Change,
+  how: Parameters<typeof explainNewRules>[2] = {},
+): string[] {
   const deleted = new Set(rules.deleted.map(({ id }) => id));
   const staying = state.rules.filter(({ id }) => !deleted.has(id));
-  return explainNewRules({ ...state, rules: staying }, rules.created);
+  return explainNewRules({ ...state, rules: staying }, rules.created, how);
 }
 
 async function writeNotes(

@@ -12,7 +12,9 @@ import {
 } from '@portcullis/core/filters/catalogue.ts';
 import { type FilterSettings, parseSettings } from '@portcullis/core/filters/settings.ts';
 import { viewOf } from '../../http/operations/view.ts';
-import { parseRule } from '@portcullis/core/firewall/rule.ts';
+import { readEntry } from '@portcullis/core/firewall/rules/entry.ts';
+import type { MarkField, Marks, MarksEntry } from '@portcullis/core/firewall/rules/marks.ts';
+import type { RuleField } from '@portcullis/core/firewall/rules/parse.ts';
 import {
   countPorts,
   expandPorts,
@@ -32,9 +34,8 @@ import {
   filterKey,
   type RuleContent,
   ruleIdentity,
-  type RuleMarks,
   type WantedRule,
-} from '../objects.ts';
+} from '@portcullis/core/firewall/rules/content.ts';
 import type { OwnManagedFilter } from '../store.ts';
 import * as messages from './messages.ts';
 
@@ -65,12 +66,10 @@ export interface RuleRequest {
 }
 
 /** With a port by its name, in place of a port expression, and with marks; only of x1. */
-export interface NamingRuleRequest extends RuleRequest {
+export interface NamingRuleRequest extends RuleRequest, Pick<MarksEntry, 'ref' | 'expires_at'> {
   readonly named_port?: string | null;
   /** The member of the body that had the name of the port; absent: `named_port`. */
   readonly namedBy?: 'destination_port';
-  readonly ref?: string | null;
-  readonly expires_at?: string | null;
 }
 
 /** The body of a filter creation, checked for types alone. */
@@ -95,28 +94,38 @@ export interface SetFilterRequest extends FilterRequest {
 
 type Port = number | null;
 
+interface ReadRule {
+  readonly rule: Omit<RuleContent, 'port'>;
+  readonly ports: readonly Port[];
+  readonly marks: Partial<Marks>;
+}
+
 /** Parses the request to a rule and its ports (`[null]` is any port), counted before expansion; throws 422. */
 export function readRule(
   call: AddressCall,
-  request: RuleRequest,
+  request: NamingRuleRequest,
   pointer = '',
-): { rule: Omit<RuleContent, 'port'>; ports: Port[] } {
-  const parsed = parseRule(
-    {
-      action: request.action,
-      protocol: request.protocol,
-      destinationPort: request.destination_port ?? null,
-      source: request.source_ip ?? null,
-    },
-    familyOf(call.params.ip),
-  );
-  if (!parsed.ok) {
-    throw new Problem('invalid_request', `The rule is not valid: ${parsed.reason}.`, {
-      errors: [{ pointer: `${pointer}/${parsed.field}`, detail: parsed.reason }],
-    });
-  }
-  const { action, protocol, source, ports } = parsed.value;
-  return { rule: { action, protocol, source }, ports: readPorts(call, ports) };
+  namedPort: ResolvedPort | null = null,
+): ReadRule {
+  const port = namedPort === null ? (request.destination_port ?? null) : String(namedPort.port);
+  const entry = { ...request, destination_port: port, namedPort };
+  const read = readEntry(entry, { family: familyOf(call.params.ip), now: new Date() });
+  if (!read.ok) throw invalidRule(pointer, read);
+  const { rule, ports, marks, hasExpired } = read.value;
+  if (hasExpired) throw invalidRule(pointer, { field: 'expires_at', reason: 'is over already' });
+  return { rule, ports: readPorts(call, ports), marks };
+}
+
+const MARK_NOUNS = { ref: 'A ref', expires_at: 'expires_at', note: 'A note' } as const;
+
+function invalidRule(
+  pointer: string,
+  { field, reason }: { readonly field: RuleField | MarkField; readonly reason: string },
+): Problem {
+  const noun = Object.entries(MARK_NOUNS).find(([name]) => name === field)?.[1];
+  const detail = noun === undefined ? `The rule is not valid: ${reason}.` : `${noun} ${reason}.`;
+  const errors = [{ pointer: `${pointer}/${field}`, detail: reason }];
+  return new Problem('invalid_request', detail, { errors });
 }
 
 function readPorts(call: AddressCall, ranges: readonly PortRange[]): number[];
@@ -161,41 +170,14 @@ export function readRules(
   for (const [index, request] of requests.entries()) {
     const pointer = `/rules/${index}`;
     const namedPort = named.get(request.named_port ?? '') ?? null;
-    const numbered = namedPort && { ...request, destination_port: String(namedPort.port) };
-    const { rule, ports } = readRule(call, numbered ?? request, pointer);
+    const { rule, ports, marks } = readRule(call, request, pointer, namedPort);
     requireRuleCount(call, 0, rules.length + ports.length);
-    const marks = readMarks(request, ports.length, pointer);
     if (marks.ref) once(marks.ref, (ref) => `ref ${ref}`, seen, `${pointer}/ref`);
     for (const port of ports) {
       rules.push({ ...once({ ...rule, port, namedPort }, ruleIdentity, seen, pointer), ...marks });
     }
   }
   return rules;
-}
-
-function readMarks(
-  { ref, expires_at: expires }: NamingRuleRequest,
-  ports: number,
-  pointer: string,
-): Partial<RuleMarks> {
-  if (typeof ref === 'string' && ports > 1) {
-    const detail = `names one rule, and this would become ${ports}, one a port`;
-    throw new Problem('invalid_request', `A ref ${detail}.`, {
-      errors: [{ pointer: `${pointer}/ref`, detail }],
-    });
-  }
-  // Views show whole seconds, and what is read can be sent back.
-  const expiresAt =
-    typeof expires === 'string'
-      ? new Date(Math.ceil(Date.parse(expires) / 1_000) * 1_000)
-      : expires;
-  if (expiresAt instanceof Date && expiresAt.getTime() <= Date.now()) {
-    const detail = 'is over already';
-    throw new Problem('invalid_request', `expires_at ${detail}.`, {
-      errors: [{ pointer: `${pointer}/expires_at`, detail }],
-    });
-  }
-  return { ...(ref !== undefined && { ref }), ...(expiresAt !== undefined && { expiresAt }) };
 }
 
 export function readFilters(

@@ -213,7 +213,7 @@ test('accepts a write without effect, and names the deciding rule in the message
   assert.equal(made.status, 201);
   assert.equal(
     (made.body as { message: string }).message,
-    `2 rules were accepted. ${PROMISE} On ports 80-81 it changes no verdict now: rule 1 (allow tcp from anywhere) decides first. ${NOT_ENFORCED}`,
+    `2 rules were accepted. ${PROMISE} On ports 80-81 it changes no verdict now: rule 1 (allow tcp) decides first. ${NOT_ENFORCED}`,
   );
 });
 

@@ -4,7 +4,7 @@ import type { Tx } from '../../db/database.ts';
 import { noteLock } from '../../db/locks.ts';
 import { announced, lostFleet, takenGeneration } from '../../fleet/generations.ts';
 import type { AddressCall } from '../../http/operations/operation.ts';
-import type { FilterContent, RuleContent } from '../objects.ts';
+import type { FilterContent, RuleContent } from '@portcullis/core/firewall/rules/content.ts';
 
 /** What a write changes on an address, and how it is audited. */
 export interface AddressChange {

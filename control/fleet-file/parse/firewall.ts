@@ -5,23 +5,24 @@ import { parseCidr, wholeFamily } from '@portcullis/core/net/cidr.ts';
 import { countPorts, expandPorts, parsePortExpression } from '@portcullis/core/net/ports.ts';
 import { parseCountry } from '@portcullis/core/net/countries.ts';
 import {
-  expandRule,
-  type FilterContent,
   filterKey,
   type NamedPort,
-  type RuleContent,
   ruleIdentity,
-} from '../../firewall/groups/index.ts';
-import { isPortName } from '../../firewall/named-ports/index.ts';
+  type WantedFilter,
+  type WantedRule,
+} from '@portcullis/core/firewall/rules/content.ts';
+import { describeRules } from '@portcullis/core/firewall/rules/describe.ts';
+import { expandEntry, isPortName, readEntry } from '@portcullis/core/firewall/rules/entry.ts';
+import { readMarks, wholeMarks } from '@portcullis/core/firewall/rules/marks.ts';
 import type { DesiredBlocked, DesiredGeoRule, DesiredGroup, DesiredTarget } from '../desired.ts';
 import type { Position } from '../mistakes.ts';
 import type { NamedPorts } from './named-ports.ts';
 import type { Scope } from './scope.ts';
-import type { OrganisationText, RuleEntry } from '../schema/schema.ts';
+import type { FilterEntry, OrganisationText, RuleEntry } from '../schema/schema.ts';
 
 export interface LocatedRule {
   readonly at: Position;
-  readonly rule: RuleContent;
+  readonly rule: WantedRule;
 }
 
 export interface RuleTerms {
@@ -30,33 +31,41 @@ export interface RuleTerms {
   readonly maxPorts: number;
   /** The ports that the rules may name; null: none. */
   readonly named: NamedPorts | null;
+  /** Called for an entry whose time is over, which is left out. */
+  readonly onExpired?: (rule: string) => void;
 }
 
 /** Parses rules and expands them to one per port. */
 export function parseRules(
   entries: readonly RuleEntry[],
-  { family, maxPorts, named }: RuleTerms,
+  { family, maxPorts, named, onExpired }: RuleTerms,
   scope: Scope,
 ): LocatedRule[] {
   const found: LocatedRule[] = [];
   const seen = new Set<string>();
+  const now = new Date();
   for (const [index, entry] of entries.entries()) {
     const itemScope = scope.in(index);
     const port = parsePort(entry, named, itemScope);
     if (port === null) continue;
-    const text = {
-      action: entry.action,
-      protocol: entry.protocol,
-      destinationPort: port.text,
-      source: entry.source_ip ?? null,
-    };
-    const expanded = expandRule(text, family, maxPorts);
-    if (!expanded.ok) {
-      itemScope.in(expanded.field).refuse(sentence(expanded.reason));
+    const read = readEntry(
+      { ...entry, ...wholeMarks(entry), destination_port: port.text, namedPort: port.namedPort },
+      { family, maxPorts, now },
+    );
+    if (!read.ok) {
+      itemScope.in(read.field).refuse(sentence(read.reason));
       continue;
     }
-    for (const content of expanded.value) {
-      const rule = { ...content, namedPort: port.namedPort };
+    const rules = expandEntry(read.value);
+    if (read.value.hasExpired) {
+      for (const name of describeRules(rules)) onExpired?.(name);
+      continue;
+    }
+    const [ref] = rules.flatMap((rule) => rule.ref ?? []);
+    if (ref !== undefined && found.some(({ rule }) => rule.ref === ref)) {
+      itemScope.in('ref').refuse(`The ref ${ref} is here twice.`);
+    }
+    for (const rule of rules) {
       if (seen.has(ruleIdentity(rule))) {
         itemScope.refuse('This repeats a rule that stands above it, or a part of one.');
         break;
@@ -94,24 +103,31 @@ export function parseGroups(
   scope.unique(entries, ({ name }) => name, 'name', 'The group');
   return entries.map((group, index) => {
     const itemScope = scope.in(index);
+    const expired: string[] = [];
+    const onExpired = (name: string): void => void expired.push(name);
+    const rules = parseRules(
+      group.rules ?? [],
+      { ...terms, family: null, onExpired },
+      itemScope.in('rules'),
+    );
     return {
       at: itemScope.at,
       name: group.name,
-      rules: parseRules(group.rules ?? [], { ...terms, family: null }, itemScope.in('rules')).map(
-        ({ rule }) => rule,
-      ),
-      filters: parseFilters(group.filters ?? [], maxPorts, itemScope.in('filters')),
+      rules: rules.map(({ rule }) => rule),
+      filters: parseFilters(group.filters ?? [], { maxPorts, onExpired }, itemScope.in('filters')),
+      expired,
       targets: parseTargets(group.addresses ?? [], itemScope.in('addresses')),
     };
   });
 }
 
 function parseFilters(
-  entries: readonly { readonly type: string; readonly port: string | number }[],
-  maxPorts: number,
+  entries: readonly FilterEntry[],
+  { maxPorts, onExpired }: Pick<RuleTerms, 'maxPorts' | 'onExpired'>,
   scope: Scope,
-): FilterContent[] {
-  const found = new Map<string, FilterContent>();
+): WantedFilter[] {
+  const found = new Map<string, WantedFilter>();
+  const now = new Date();
   for (const [index, entry] of entries.entries()) {
     const itemScope = scope.in(index);
     checkFilterType(entry.type, itemScope.in('type'));
@@ -120,12 +136,26 @@ function parseFilters(
       itemScope.in('port').refuse(sentence(ports.reason));
       continue;
     }
-    if (countPorts(ports.value) > maxPorts) {
+    const count = countPorts(ports.value);
+    if (count > maxPorts) {
       itemScope.in('port').refuse(`At most ${maxPorts} ports are allowed in one filter.`);
       continue;
     }
+    const read = readMarks(wholeMarks(entry), count, now);
+    if (!read.ok) {
+      itemScope.in(read.field).refuse(sentence(read.reason));
+      continue;
+    }
+    const { marks, hasExpired } = read.value;
+    if (hasExpired) {
+      onExpired?.(`the filter ${entry.type} ${entry.port}`);
+      continue;
+    }
+    if (marks.ref && [...found.values()].some(({ ref }) => ref === marks.ref)) {
+      itemScope.in('ref').refuse(`The ref ${marks.ref} is here twice.`);
+    }
     for (const port of expandPorts(ports.value)) {
-      const filter = { type: entry.type, port };
+      const filter = { type: entry.type, port, ...marks };
       if (found.has(filterKey(filter)))
         itemScope.refuse(`The filter ${filterKey(filter)} is here twice.`);
       found.set(filterKey(filter), filter);

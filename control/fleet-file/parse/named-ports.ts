@@ -1,9 +1,5 @@
-import {
-  findPort,
-  type FoundPort,
-  isPortName,
-  type NamedServer,
-} from '../../firewall/named-ports/index.ts';
+import { isPortName } from '@portcullis/core/firewall/rules/entry.ts';
+import { findPort, type FoundPort, type NamedServer } from '../../firewall/named-ports/index.ts';
 import type { GameServerText } from '../schema/schema.ts';
 import type { Scope } from './scope.ts';
 

@@ -1,4 +1,9 @@
-import type { FilterContent, RuleContent } from '../../firewall/groups/index.ts';
+import type {
+  RuleContent,
+  WantedFilter,
+  WantedRule,
+} from '@portcullis/core/firewall/rules/content.ts';
+import type { GroupEdit } from '../../firewall/groups/index.ts';
 import type { ServerMove } from '../../declared/game-servers.ts';
 import type { GeoContent } from '../../firewall/geo/index.ts';
 import type { DesiredGameServer, DesiredKey } from '../desired.ts';
@@ -49,17 +54,10 @@ export type FleetChange = ChangeDescription &
     | {
         readonly do: 'group.create';
         readonly name: string;
-        readonly rules: readonly RuleContent[];
-        readonly filters: readonly FilterContent[];
+        readonly rules: readonly WantedRule[];
+        readonly filters: readonly WantedFilter[];
       }
-    | {
-        readonly do: 'group.edit';
-        readonly id: number;
-        readonly addRules: readonly RuleContent[];
-        readonly removeRules: readonly number[];
-        readonly addFilters: readonly FilterContent[];
-        readonly removeFilters: readonly number[];
-      }
+    | ({ readonly do: 'group.edit'; readonly id: number } & Required<Omit<GroupEdit, 'name'>>)
     | { readonly do: 'group.delete'; readonly id: number }
     | (NewAssignment & { readonly do: 'group.assign' })
     | (NewAssignment & { readonly do: 'geo.assign' })

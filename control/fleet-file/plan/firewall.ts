@@ -1,5 +1,8 @@
 import { countOf } from '@portcullis/core/count.ts';
-import { describeRule, filterKey, ruleIdentity, ruleKey } from '../../firewall/groups/index.ts';
+import { filterKey, ruleIdentity, ruleKey } from '@portcullis/core/firewall/rules/content.ts';
+import { describeRule } from '@portcullis/core/firewall/rules/describe.ts';
+import { difference } from '@portcullis/core/firewall/rules/difference.ts';
+import { changedMarks, describeMarks } from '@portcullis/core/firewall/rules/marks.ts';
 import type { DesiredGeoRule, DesiredGroup, DesiredTarget } from '../desired.ts';
 import type { CurrentAssignment, CurrentGroup } from '../state/state.ts';
 import type { HoldingRef } from './change.ts';
@@ -40,40 +43,43 @@ function planGroup(
   draft: PlanDraft,
   slug: string,
   row: CurrentGroup | undefined,
-  { name, rules, filters, at }: DesiredGroup,
+  { name, rules, filters, expired, at }: DesiredGroup,
 ): void {
   const change = { subject: `group ${name} (${slug})`, organisation: slug };
+  for (const one of expired) draft.note(`${change.subject}: ${one} has expired`);
   if (row === undefined) {
     const words = `${countOf(rules.length, 'rule')}, ${countOf(filters.length, 'filter')}`;
     draft.add({ do: 'group.create', sign: '+', words, name, rules, filters, ...change }, at);
     return;
   }
-  const addRules = missingFrom(row.rules, rules, ruleIdentity);
-  const removedRules = missingFrom(rules, row.rules, ruleIdentity);
-  const addFilters = missingFrom(row.filters, filters, filterKey);
-  const removedFilters = missingFrom(filters, row.filters, filterKey);
+  const changedRules = difference(row.rules, rules, ruleIdentity);
+  const changedFilters = difference(row.filters, filters, filterKey);
+  const markedRules = changedMarks(changedRules.kept, rules);
+  const markedFilters = changedMarks(changedFilters.kept, filters);
   const all = [
-    ...removedRules.map((rule) => `- ${describeRule(rule)}`),
-    ...removedFilters.map((filter) => `- filter ${filterKey(filter)}`),
-    ...addRules.map((rule) => `+ ${describeRule(rule)}`),
-    ...addFilters.map((filter) => `+ filter ${filterKey(filter)}`),
+    ...changedRules.deleted.map((rule) => `- ${describeRule(rule)}`),
+    ...changedFilters.deleted.map((filter) => `- filter ${filterKey(filter)}`),
+    ...changedRules.created.map((rule) => `+ ${describeRule(rule)}`),
+    ...changedFilters.created.map((filter) => `+ filter ${filterKey(filter)}`),
+    ...markedRules.map(
+      (one) => `~ ${describeRule(one.stored)}: ${describeMarks(one.marks, one.stored)}`,
+    ),
+    ...markedFilters.map(
+      (one) => `~ filter ${filterKey(one.stored)}: ${describeMarks(one.marks, one.stored)}`,
+    ),
   ];
   if (all.length === 0) return;
   const words = all.slice(0, 10).join(', ') + (all.length > 10 ? ', and more' : '');
-  const removeRules = removedRules.map(({ id }) => id);
-  const removeFilters = removedFilters.map(({ id }) => id);
-  const edit = { id: row.id, addRules, addFilters, removeRules, removeFilters };
+  const edit = {
+    id: row.id,
+    addRules: changedRules.created,
+    addFilters: changedFilters.created,
+    removeRules: changedRules.deleted.map(({ id }) => id),
+    removeFilters: changedFilters.deleted.map(({ id }) => id),
+    markRules: markedRules.map(({ stored, marks }) => ({ ...marks, id: stored.id })),
+    markFilters: markedFilters.map(({ stored, marks }) => ({ ...marks, id: stored.id })),
+  };
   draft.add({ do: 'group.edit', sign: '~', words, ...edit, ...change }, at);
-}
-
-/** The items of `list` whose key is not in `others`. */
-function missingFrom<Other, Item extends Other>(
-  others: readonly Other[],
-  list: readonly Item[],
-  keyOf: (item: Other) => string,
-): Item[] {
-  const keys = new Set(others.map(keyOf));
-  return list.filter((item) => !keys.has(keyOf(item)));
 }
 
 interface AssignmentOwner {

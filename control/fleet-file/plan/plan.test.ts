@@ -7,6 +7,7 @@ import type { FleetState } from '../state/state.ts';
 import { mustParse } from '../testing.ts';
 
 const NOW = new Date('2026-11-21T08:00:00Z');
+const NO_MARKS = { ref: null, expiresAt: null, note: null };
 const EMPTY: FleetState = {
   now: NOW,
   keys: [],
@@ -70,7 +71,7 @@ const IN_USE: FleetState = {
       name: 'g',
       owner: 'fleet',
       filters: [],
-      rules: [{ id: 30, action: 'deny', protocol: 'udp', source: null, port: 19 }],
+      rules: [{ id: 30, action: 'deny', protocol: 'udp', source: null, port: 19, ...NO_MARKS }],
       assignments: [{ id: 31, holdingId: 5, target: '203.0.113.0/24' }],
     },
   ],

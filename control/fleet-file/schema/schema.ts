@@ -36,16 +36,23 @@ const {
 } = HOLDING.schema.properties;
 const { asn: announced, ...window } = held;
 
-const rule = closed(
-  {
-    action: oneOf(['allow', 'deny'], 'What happens to a packet that matches.'),
-    protocol: oneOf(['tcp', 'udp', 'icmp', 'gre', 'esp', 'any'], 'icmp is ICMPv6 on IPv6.'),
-    destination_port: Type.Optional(namedPorts),
-    source_ip: Type.Optional(text('An address or a CIDR; left out: any source.', 50)),
-  },
-  'A firewall rule; one is made for each port.',
+const ruleFields = {
+  action: oneOf(['allow', 'deny'], 'What happens to a packet that matches.'),
+  protocol: oneOf(['tcp', 'udp', 'icmp', 'gre', 'esp', 'any'], 'icmp is ICMPv6 on IPv6.'),
+  destination_port: Type.Optional(namedPorts),
+  source_ip: Type.Optional(text('An address or a CIDR; left out: any source.', 50)),
+};
+const rule = closed(ruleFields, 'A firewall rule; one is made for each port.');
+const marks = {
+  ref: Type.Optional(text('Your own name for it, unique in the group; for one port.', 100)),
+  expires_at: Type.Optional(moment),
+  note: Type.Optional(text('Plain text, for people.', 2_000)),
+};
+const groupRule = closed(
+  { ...ruleFields, ...marks },
+  'A rule of a group; one is made for each port.',
 );
-const filter = closed({ type: text('A filter of the catalogue.', 50), port: ports });
+const filter = closed({ type: text('A filter of the catalogue.', 50), port: ports, ...marks });
 const targets = list(text('An address or a CIDR.', 50), 'Addresses, or prefixes, that are held.');
 
 const fallback = { default: window.default };
@@ -114,7 +121,7 @@ const organisation = closed({
     list(
       closed({
         name: text('How the file finds the group again.'),
-        rules: Type.Optional(list(rule, 'Its rules.')),
+        rules: Type.Optional(list(groupRule, 'Its rules.')),
         filters: Type.Optional(list(filter, 'Its filters.')),
         addresses: Type.Optional(targets),
       }),
@@ -192,7 +199,7 @@ export const FleetSchema = Type.Object(
 
 export type FleetText = Static<typeof FleetSchema>;
 export type OrganisationText = Static<typeof organisation>;
-export type RuleEntry = Static<typeof rule>;
-export type ServiceText = Static<typeof service>;
+export type RuleEntry = Static<typeof groupRule>;
+export type FilterEntry = Static<typeof filter>;
 export type GameServerText = Static<typeof gameServer>;
 export type KeyText = Static<typeof key>;

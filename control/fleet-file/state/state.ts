@@ -1,7 +1,9 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
 import type { Owner } from '../../db/schema.ts';
-import type { RuleContent } from '../../firewall/groups/index.ts';
+import type { FilterContent, RuleContent } from '@portcullis/core/firewall/rules/content.ts';
+import { type StoredMarks, withDates } from '../../firewall/groups/index.ts';
+import { marksAsJson } from '../../firewall/mark-columns.ts';
 import {
   type DeclaredObjects,
   type Elsewhere,
@@ -66,12 +68,8 @@ export interface CurrentGroup {
   readonly organisationId: number;
   readonly name: string;
   readonly owner: Owner;
-  readonly rules: readonly (RuleContent & { readonly id: number })[];
-  readonly filters: readonly {
-    readonly id: number;
-    readonly type: string;
-    readonly port: number;
-  }[];
+  readonly rules: readonly (RuleContent & StoredMarks)[];
+  readonly filters: readonly (FilterContent & StoredMarks)[];
   readonly assignments: readonly CurrentAssignment[];
 }
 export interface CurrentGeoRule {
@@ -103,7 +101,7 @@ export async function loadFleetState(
     ),
     baseline: await rowsOf(
       sql<FleetState['baseline'][number]>`
-        select id, prefix, action, protocol, source, port from baseline_rules
+        select id, prefix, action, protocol, abbrev(source::inet) as source, port from baseline_rules
          where deleted_generation is null order by id`,
       db,
     ),
@@ -129,15 +127,16 @@ async function loadKeys(db: Db | Tx): Promise<CurrentKey[]> {
 }
 
 async function loadGroups(db: Db | Tx): Promise<CurrentGroup[]> {
-  return rowsOf(
+  const rows = await rowsOf(
     sql<CurrentGroup>`
       select g.id, g.organisation_id as "organisationId", g.name, g.owner,
              coalesce((select json_agg(json_build_object('id', r.id, 'action', r.action,
-                         'protocol', r.protocol, 'source', r.source, 'port', r.port,
+                         'protocol', r.protocol, 'source', abbrev(r.source::inet), 'port', r.port,
                          'namedPort', case when r.port_server is not null then json_build_object(
-                           'server', r.port_server, 'name', r.port_name) end) order by r.id)
+                           'server', r.port_server, 'name', r.port_name) end, ${marksAsJson('r')}) order by r.id)
                 from group_rules r where r.group_id = g.id and r.deleted_generation is null), '[]') as rules,
-             coalesce((select json_agg(json_build_object('id', f.id, 'type', f.type, 'port', f.port)
+             coalesce((select json_agg(json_build_object('id', f.id, 'type', f.type, 'port', f.port,
+                         ${marksAsJson('f')})
                          order by f.id)
                 from group_filters f
                where f.group_id = g.id and f.deleted_generation is null), '[]') as filters,
@@ -148,6 +147,7 @@ async function loadGroups(db: Db | Tx): Promise<CurrentGroup[]> {
         from groups g where g.deleted_at is null order by g.id`,
     db,
   );
+  return rows.map(withDates);
 }
 
 async function loadGeoRules(db: Db | Tx): Promise<CurrentGeoRule[]> {

@@ -8,13 +8,15 @@ import {
   overlaps,
 } from '@portcullis/core/net/cidr.ts';
 import { mergeCidrs, rangeToCidrs } from '@portcullis/core/net/cidr-sets.ts';
-import type { Db, Tx } from '../../db/database.ts';
+import type { Tx } from '../../db/database.ts';
 import { PolicyAssembly, storedCidr } from './assembly.ts';
 import { isEmptyPolicy } from '@portcullis/core/firewall/build-policy.ts';
 import type { DefaultAction, Policy } from '@portcullis/core/firewall/policy.ts';
 import { lostFleet } from '../generations.ts';
 import { loadFormerTargets, loadPolicyRows, type OwnRow, type PolicyRows } from './rows.ts';
 import { PrefixIndex } from '@portcullis/core/net/prefix-index.ts';
+
+export { inSnapshot } from '../../db/snapshot.ts';
 
 /** A range of addresses whose policies are loaded together. */
 interface Slice {
@@ -143,15 +145,6 @@ interface SnapshotMoment {
   readonly generation: number;
   /** The time at which holdings are evaluated, as PostgreSQL writes it. */
   readonly asOf: string;
-}
-
-/** Runs `read` in a read-only snapshot. */
-export async function inSnapshot<T>(db: Db, read: (tx: Tx) => Promise<T>): Promise<T> {
-  return db
-    .transaction()
-    .setIsolationLevel('repeatable read')
-    .setAccessMode('read only')
-    .execute(read);
 }
 
 /**

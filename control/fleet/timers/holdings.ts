@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
-import { noteLock } from '../../db/locks.ts';
+import { lockRows, noteLock } from '../../db/locks.ts';
 import type { FleetEvents } from '../events.ts';
 import { Batch } from '../batch.ts';
 import { lostFleet, takeGeneration } from '../generations.ts';
@@ -89,12 +89,15 @@ export async function advanceHoldings(db: Db, events: FleetEvents): Promise<numb
   if (moved !== null) events.holdingsMoved(moved.generation, moved.targets, moved.lateMs);
   await db.transaction().execute(endExpiredSources);
   await db.transaction().execute(endExpiredRules);
+  await db.transaction().execute(endExpiredOfGroups);
   const { rows } = await sql<{ waitMs: number | null }>`
     select (extract(epoch from least(
       (select min(lower(during)) from holdings where lower(during) > fleet.holdings_until and lower(during) < 'infinity'),
       (select min(upper(during)) from holdings where upper(during) > fleet.holdings_until and upper(during) < 'infinity'),
       (select min(expires_at) from blocked_sources where deleted_generation is null),
-      (select min(expires_at) from rules where deleted_generation is null)
+      (select min(expires_at) from rules where deleted_generation is null),
+      (select min(expires_at) from group_rules where deleted_generation is null),
+      (select min(expires_at) from group_filters where deleted_generation is null)
     ) - clock_timestamp()) * 1000)::float8 as "waitMs" from fleet`.execute(db);
   const waitMs = rows[0]?.waitMs ?? null;
   return waitMs === null ? null : Math.max(LEAST_WAIT_MS, Math.ceil(waitMs) + ROUNDING_MS);
@@ -138,6 +141,35 @@ async function endExpiredRules(tx: Tx): Promise<void> {
   );
   await batch.touchAddresses(addresses);
   await batch.takeGeneration('rule.expire');
+}
+
+/** Ends the rules and filters of groups whose time is over. */
+async function endExpiredOfGroups(tx: Tx): Promise<void> {
+  const due = sql`deleted_generation is null and expires_at <= clock_timestamp()`;
+  const { rows } = await sql<{ id: number }>`
+    select distinct group_id as id from (
+      select group_id from group_rules where ${due} union select group_id from group_filters where ${due}) of
+     limit 1000`.execute(tx);
+  if (rows.length === 0) return;
+  const groups = rows.map(({ id }) => id);
+  // As every change of a group does first.
+  await lockRows(tx, 'groups', groups, 'update');
+  const batch = new Batch(tx, 'portal');
+  for (const table of ['group_rules', 'group_filters'] as const) {
+    const ended = await sql<{ id: number }>`
+      select id from ${sql.table(table)} where ${due} and group_id = any(${groups}::bigint[])`.execute(
+      tx,
+    );
+    await batch.end(
+      table,
+      ended.rows.map(({ id }) => id),
+    );
+  }
+  const { rows: targets } = await sql<{ target: string }>`
+    select distinct target from group_assignments
+     where group_id = any(${groups}::bigint[]) and deleted_generation is null`.execute(tx);
+  batch.touch(...targets.map(({ target }) => target));
+  await batch.takeGeneration('group.expire');
 }
 
 interface Moved {

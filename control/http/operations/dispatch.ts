@@ -12,6 +12,7 @@ import {
   waitForWrites,
 } from '../../access/index.ts';
 import type { Db, Tx } from '../../db/database.ts';
+import { inSnapshot } from '../../db/snapshot.ts';
 import { type FieldError, Problem } from '../../problem.ts';
 import { entityTag } from './etag.ts';
 import {
@@ -95,6 +96,7 @@ export async function dispatch(operation: Operation, db: Db, incoming: Incoming)
     const call = await requireValidCall(db, present, noEffects());
     return toReply(await handler.run(call, db));
   }
+  if (isDryRun(operation.row, incoming.query)) return planWrite(handler, db, incoming);
   const effects = noEffects();
   const reply = await (handler.kind === 'instruct'
     ? instruct(handler, db, incoming, effects)
@@ -104,6 +106,19 @@ export async function dispatch(operation: Operation, db: Db, incoming: Incoming)
     await waitForWrites(db, effects.endedRights);
   }
   return reply;
+}
+
+/** Whether a request asks what it would do. Then its handler reads one snapshot, in which nothing can be written. */
+export function isDryRun({ dryRun }: OperationRow, query: Validated): boolean {
+  return dryRun !== undefined && query.ok && Object(query.value)['dry_run'] === true;
+}
+
+async function planWrite(handler: OperationHandler, db: Db, incoming: Incoming): Promise<Reply> {
+  if (handler.kind !== 'write') throw new Error('only a write has a dry run');
+  const present = await readRight(db, incoming);
+  return inSnapshot(db, async (tx) =>
+    toReply(await handler.run(await requireValidCall(tx, present, noEffects()), tx)),
+  );
 }
 
 type HandlerOf<Kind extends OperationHandler['kind']> = OperationHandler & { readonly kind: Kind };

@@ -21,6 +21,7 @@ export type OperationRow = Pick<
   | 'stream'
   | 'waits'
   | 'requestHeaders'
+  | 'dryRun'
 > &
   (
     | Pick<Endpoint, 'ability' | 'flag'>

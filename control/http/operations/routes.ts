@@ -16,7 +16,14 @@ import { bodyOf } from '../input/body.ts';
 import { clientAddress } from '../server/listener.ts';
 import { Deadline } from './transaction.ts';
 import { authorise } from './authorise.ts';
-import { dispatch, type Incoming, openStream, type Operation, type Right } from './dispatch.ts';
+import {
+  dispatch,
+  type Incoming,
+  isDryRun,
+  openStream,
+  type Operation,
+  type Right,
+} from './dispatch.ts';
 import { addStreams, sendStream, type StreamRight } from './event-stream.ts';
 import { parsePathParams, type PathParams } from './path-params.ts';
 import { sendReply } from './problem-reply.ts';
@@ -28,7 +35,7 @@ import type { RequestTrace } from '../../tracing.ts';
 import { queryValidator } from '../input/query.ts';
 import type { RateLimited, RateLimiter } from './rate-limit.ts';
 import { isOwner, type Shares } from './shares.ts';
-import { bodyValidator } from '../input/validation.ts';
+import { bodyValidator, type Validated } from '../input/validation.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -106,7 +113,7 @@ async function admit(
   request.by = by;
   if (isForSessions(operation)) requireSameSite(request);
   reply.headers(deps.rateLimiter.take(...limitsOf(by, request)));
-  authorise(operation.row, by);
+  authorise(neededBy(operation, request), by);
   refuseConditions(operation.row, request);
   request.pathParams = parsePathParams(operation.row, sentParams(request));
 }
@@ -186,7 +193,7 @@ function rightOf(operation: Operation, deps: RouteDeps, request: FastifyRequest)
     holderId: holderIdOf(request.by),
     async recheck(now) {
       const { by } = await identify(operation, deps, request, now);
-      authorise(operation.row, by);
+      authorise(neededBy(operation, request), by);
       return by;
     },
   };
@@ -225,10 +232,21 @@ async function answer(
   return sendReply(reply, row.write !== false ? made : conditional(request, made));
 }
 
+function queryOf({ validateQuery }: Operation, { url }: FastifyRequest): Validated {
+  const mark = url.indexOf('?');
+  return validateQuery(mark === -1 ? '' : url.slice(mark + 1));
+}
+
+/** The row with the ability that the request needs: a dry run needs another one. */
+function neededBy(operation: Operation, request: FastifyRequest): OperationRow {
+  const { row } = operation;
+  const { dryRun: ability } = row;
+  if (ability === undefined || !('ability' in row)) return row;
+  return isDryRun(row, queryOf(operation, request)) ? { ...row, ability } : row;
+}
+
 /** The request with its input validated. */
 function incomingOf(operation: Operation, deps: RouteDeps, request: FastifyRequest): Incoming {
-  const mark = request.url.indexOf('?');
-  const query = mark === -1 ? '' : request.url.slice(mark + 1);
   const body = operation.validateBody === null ? null : bodyOf(request.body);
   const keyHeader =
     operation.row.idempotent === true ? request.headers['idempotency-key'] : undefined;
@@ -246,7 +264,7 @@ function incomingOf(operation: Operation, deps: RouteDeps, request: FastifyReque
     ifMatch: request.headers['if-match'] ?? null,
     ifNoneMatch: request.headers['if-none-match'] ?? null,
     lastEventId: lastEventIdOf(request),
-    query: operation.validateQuery(query),
+    query: queryOf(operation, request),
     body: operation.validateBody?.(body?.value) ?? null,
     once:
       keyHeader === undefined

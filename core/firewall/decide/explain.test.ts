@@ -19,21 +19,15 @@ const policy: Policy = {
 
 describe('explainVerdict', () => {
   const cases: readonly [Omit<Verdict, 'observed'>, string][] = [
-    [
-      { action: 'drop', stage: 'rules', ref: 'rule:12' },
-      'rule 12 (deny udp port 19 from anywhere)',
-    ],
-    [
-      { action: 'drop', stage: 'rules', ref: 'group-rule:7' },
-      'group rule 7 (deny any protocol from anywhere)',
-    ],
+    [{ action: 'drop', stage: 'rules', ref: 'rule:12' }, 'rule 12 (deny udp 19)'],
+    [{ action: 'drop', stage: 'rules', ref: 'group-rule:7' }, 'group rule 7 (deny any)'],
     [
       { action: 'pass', stage: 'named-allows', ref: 'rule:4' },
-      'rule 4 (allow tcp port 80 from 192.0.2.0/24)',
+      'rule 4 (allow tcp 80 from 192.0.2.0/24)',
     ],
     [
       { action: 'drop', stage: 'baseline', ref: 'baseline:3' },
-      "the operator's baseline rule 3 (deny udp port 1900 from anywhere)",
+      "the operator's baseline rule 3 (deny udp 1900)",
     ],
     [
       { action: 'drop', stage: 'geo', ref: 'geo-rule:2' },

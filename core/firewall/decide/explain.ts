@@ -1,7 +1,8 @@
 import type { Verdict } from './decide.ts';
 import type { OpenTo, SourceOutcome } from './open-to.ts';
 import { describeMitigation } from '../../attacks/mitigation/actions.ts';
-import { BLOCKED_SET, MITIGATION_REF, type Policy, type RuleOf } from '../policy.ts';
+import { BLOCKED_SET, MITIGATION_REF, type Policy } from '../policy.ts';
+import { describeRule } from '../rules/describe.ts';
 
 /** Stages that decide without a rule of the policy. */
 const WITHOUT_RULE: Readonly<Partial<Record<Verdict['stage'], string>>> = {
@@ -73,7 +74,7 @@ export function explainOpenTo({ to, outcomes }: OpenTo, policy: Policy | null): 
   return sentences[to]();
 }
 
-/** What decides, in a list: `rule 4 (allow tcp port 80 from 192.0.2.0/24) and 2 more`. */
+/** What decides, in a list: `rule 4 (allow tcp 80 from 192.0.2.0/24) and 2 more`. */
 function deciderOf({ verdict, others }: SourceOutcome, policy: Policy | null): string {
   const { stage, action, ref } = verdict;
   if (stage === 'default' || ref === null)
@@ -85,15 +86,6 @@ function deciderOf({ verdict, others }: SourceOutcome, policy: Policy | null): s
 function blockedOn(set: string): string {
   const target = /\.\d+\.(.*)-\d+$/.exec(set)?.[1];
   return target === undefined ? 'the organisation' : target.replaceAll('_', ':');
-}
-
-/** `deny udp port 19 from anywhere`. */
-export function describeRule(
-  rule: Omit<RuleOf<'ref' | 'action' | 'protocol' | 'port' | 'source'>, 'ref'>,
-): string {
-  const port = rule.port === null ? '' : ` port ${rule.port}`;
-  const protocol = rule.protocol === 'any' ? 'any protocol' : rule.protocol;
-  return `${rule.action} ${protocol}${port} from ${rule.source ?? 'anywhere'}`;
 }
 
 const KINDS: Readonly<Record<string, string>> = {

@@ -121,8 +121,6 @@ export const addressMessages = {
     deleteOne: (rule: string) => `Delete ${rule}`,
     select: (rule: string) => `Select ${rule}`,
     selectAll: 'Select all rules of this address',
-    described: (action: string, protocol: string, port: string, source: string) =>
-      `${action} ${protocol} port ${port} from ${source}`,
     ownedHint: 'It comes from a group. Change it in the group.',
     none: { title: 'No rule matches', text: 'Change the search.' },
     empty: {

@@ -1,6 +1,7 @@
 import { SegmentedControl, Switch, TextInput } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { SearchField } from '../../components/list/SearchField.tsx';
+import { localOf } from '../../format.ts';
 import { messages } from '../../messages/index.ts';
 import { type AttackSearch, isBackwards, parseTerms, WINDOWS } from './attack-search.ts';
 
@@ -92,10 +93,4 @@ function Moment({ label, name, value, error = null, onChange }: MomentProps) {
       }}
     />
   );
-}
-
-/** As the field has it: without a zone. */
-function localOf(moment: string): string {
-  const date = new Date(moment);
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }

@@ -1,5 +1,5 @@
 import { Button } from '@mantine/core';
-import type { FilterInput } from '@portcullis/client/index.ts';
+import type { GroupInput } from '@portcullis/client/index.ts';
 import { Plus, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import type { Column } from '../../components/list/columns.ts';
@@ -14,13 +14,16 @@ import {
   isIncomplete,
   useFilters,
 } from '../addresses/FilterFields.tsx';
+import { MarksCell } from './MarksCell.tsx';
 
 const text = messages.group;
 
+type Filter = GroupInput['filters'][number];
+
 interface Props {
-  readonly filters: readonly FilterInput[];
+  readonly filters: readonly Filter[];
   readonly isLocked: boolean;
-  onChange(filters: readonly FilterInput[]): void;
+  onChange(filters: readonly Filter[]): void;
   /** Whether a form is open, whose filter is in no group yet. */
   onTyping(isTyping: boolean): void;
 }
@@ -33,9 +36,22 @@ export function FiltersSection({ filters, isLocked, onChange, onTyping }: Props)
     onTyping(isOpen);
   };
   const nameOf = (type: string): string => types.find((each) => each.type === type)?.name ?? type;
-  const columns: readonly Column<FilterInput>[] = [
+  const columns: readonly Column<Filter>[] = [
     { title: messages.filters.filter, cell: ({ type }) => nameOf(type) },
     { title: messages.filters.ports, className: 'mono', cell: ({ port }) => port },
+    {
+      title: messages.notes.column,
+      cell: (filter) => (
+        <MarksCell
+          name={`${nameOf(filter.type)} ${filter.port}`}
+          marks={filter}
+          isLocked={isLocked}
+          onChange={(marks) =>
+            onChange(filters.map((each) => (each === filter ? { ...filter, ...marks } : each)))
+          }
+        />
+      ),
+    },
     {
       title: messages.filters.actions,
       isTitleHidden: true,

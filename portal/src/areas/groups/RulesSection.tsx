@@ -1,5 +1,5 @@
 import { Button } from '@mantine/core';
-import type { RuleInput } from '@portcullis/client/index.ts';
+import type { GroupInput } from '@portcullis/client/index.ts';
 import { ClipboardPaste, Plus, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import type { Column } from '../../components/list/columns.ts';
@@ -10,20 +10,21 @@ import { PasteForm } from '../addresses/rules/PasteForm.tsx';
 import { describeRule, RULE_COLUMNS } from '../addresses/rules/rule-columns.tsx';
 import { EMPTY_DRAFT } from '../addresses/rules/rule-draft.ts';
 import { RuleForm, type RuleTarget } from '../addresses/rules/RuleForm.tsx';
+import { MarksCell } from './MarksCell.tsx';
 
 const text = messages.group;
 
+type Rule = GroupInput['rules'][number];
+
 interface Props {
-  readonly rules: readonly RuleInput[];
+  readonly rules: readonly Rule[];
   readonly isLocked: boolean;
-  onChange(rules: readonly RuleInput[]): void;
+  onChange(rules: readonly Rule[]): void;
   /** Whether a form is open, whose rules are in no group yet. */
   onTyping(isTyping: boolean): void;
 }
 
-interface Row extends RuleInput {
-  readonly index: number;
-}
+type Row = Rule & { readonly index: number };
 
 export function RulesSection({ rules, isLocked, onChange, onTyping }: Props) {
   const [adding, setAdding] = useState<'one' | 'many' | null>(null);
@@ -38,6 +39,18 @@ export function RulesSection({ rules, isLocked, onChange, onTyping }: Props) {
       onChange([...rules, ...added]);
       return null;
     },
+  };
+  const note: Column<Row> = {
+    title: messages.notes.column,
+    width: 'minmax(120px, 1fr)',
+    cell: ({ index, ...rule }) => (
+      <MarksCell
+        name={describeRule(rule)}
+        marks={rule}
+        isLocked={isLocked}
+        onChange={(marks) => onChange(rules.with(index, { ...rule, ...marks }))}
+      />
+    ),
   };
   const takeOut: Column<Row> = {
     title: messages.rules.actions,
@@ -84,8 +97,8 @@ export function RulesSection({ rules, isLocked, onChange, onTyping }: Props) {
         </>
       }
       rows={rules.map((rule, index) => ({ ...rule, index }))}
-      columns={isLocked ? RULE_COLUMNS : [...RULE_COLUMNS, takeOut]}
-      minWidth={480}
+      columns={[...RULE_COLUMNS, note, ...(isLocked ? [] : [takeOut])]}
+      minWidth={620}
       keyOf={({ index }) => index}
     />
   );

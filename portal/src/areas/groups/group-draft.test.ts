@@ -5,21 +5,25 @@ import { searchRows } from '../../components/list/columns.ts';
 import { splitTargets } from '../addresses/targets.ts';
 import { fieldsOf, findWrongTarget, inputOfGroup, isSameGroup } from './group-draft.ts';
 
+const NO_MARKS = { ref: null, expires_at: null, note: null };
 const GROUP: Group = {
   id: 7,
   name: 'web',
   owner: 'portal',
   rules: [
-    { id: 1, action: 'deny', protocol: 'udp', source_ip: null, destination_port: 19 },
+    { id: 1, action: 'deny', protocol: 'udp', source_ip: null, destination_port: 19, ...NO_MARKS },
     {
       id: 2,
       action: 'allow',
       protocol: 'any',
       source_ip: '198.51.100.0/24',
       destination_port: null,
+      ref: 'office',
+      expires_at: '2027-01-01T00:00:00+00:00',
+      note: 'until the move',
     },
   ],
-  filters: [{ id: 3, type: 'udp-stateful', port: 27015 }],
+  filters: [{ id: 3, type: 'udp-stateful', port: 27015, ...NO_MARKS }],
   targets: ['203.0.113.10', '203.0.113.64/26'],
 };
 
@@ -30,7 +34,12 @@ describe('the form of a group', () => {
       input.rules.map(({ destination_port }) => destination_port),
       ['19', null],
     );
-    assert.deepEqual(input.filters, [{ type: 'udp-stateful', port: '27015' }]);
+    assert.deepEqual(input.filters, [{ type: 'udp-stateful', port: '27015', ...NO_MARKS }]);
+    const { ref, expires_at, note } = input.rules[1] ?? {};
+    assert.deepEqual(
+      [ref, expires_at, note],
+      ['office', '2027-01-01T00:00:00+00:00', 'until the move'],
+    );
     const reordered = { ...input, name: ' web ', targets: input.targets.toReversed() };
     assert.ok(isSameGroup(input, reordered));
     assert.ok(!isSameGroup(input, { ...input, rules: [] }));
@@ -53,8 +62,8 @@ describe('the form of a group', () => {
   it('is found by name, target, rule or filter', () => {
     const found = (search: string) => searchRows([GROUP], search, fieldsOf).length;
     assert.deepEqual(
-      ['WEB', '203.0.113.64', 'deny udp 19', '27015', 'tcp'].map(found),
-      [1, 1, 1, 1, 0],
+      ['WEB', '203.0.113.64', 'deny udp 19', '27015', 'the move', 'tcp'].map(found),
+      [1, 1, 1, 1, 1, 0],
     );
   });
 });

@@ -7,13 +7,11 @@ export const EMPTY_GROUP: GroupInput = { name: '', rules: [], filters: [], targe
 export function inputOfGroup({ name, rules, filters, targets }: Group): GroupInput {
   return {
     name,
-    rules: rules.map(({ action, protocol, destination_port: port, source_ip }) => ({
-      action,
-      protocol,
+    rules: rules.map(({ id: _id, destination_port: port, ...rule }) => ({
+      ...rule,
       destination_port: port === null ? null : String(port),
-      source_ip,
     })),
-    filters: filters.map(({ type, port }) => ({ type, port: String(port) })),
+    filters: filters.map(({ id: _id, port, ...filter }) => ({ ...filter, port: String(port) })),
     targets,
   };
 }
@@ -46,5 +44,6 @@ export function fieldsOf({ name, targets, rules, filters }: Group): readonly str
     ...targets,
     ...rules.map((one) => `${one.action} ${one.protocol} ${one.destination_port} ${one.source_ip}`),
     ...filters.map(({ type, port }) => `${type} ${port}`),
+    ...[...rules, ...filters].map(({ ref, note }) => `${ref ?? ''} ${note ?? ''}`),
   ];
 }

@@ -4,10 +4,10 @@ import { useState } from 'react';
 import { Pill } from '../../../components/Pill.tsx';
 import { RoleIcon } from '../../../components/RoleIcon.tsx';
 import { WriteDialog } from '../../../components/forms/WriteDialog.tsx';
-import { formatAgo, formatMoment } from '../../../format.ts';
 import { messages } from '../../../messages/index.ts';
 import { usePeopleClient } from '../../../session/session.ts';
 import { describeRule } from '../rules/rule-columns.tsx';
+import { MarksShown } from './MarksShown.tsx';
 import { NoteFields, noteOf } from './NoteFields.tsx';
 
 const text = messages.notes;
@@ -35,14 +35,7 @@ export function NoteCell({ rule, note = EMPTY, known }: Props) {
           <StickyNote size={15} />
         </RoleIcon>
       )}
-      {rule.expires_at !== null && (
-        <span title={formatMoment(new Date(rule.expires_at))}>
-          <Pill tone="warn" plain>
-            {text.ends(formatAgo(new Date(rule.expires_at), new Date()))}
-          </Pill>
-        </span>
-      )}
-      {rule.ref !== null && <span className="mono dim">{rule.ref}</span>}
+      <MarksShown marks={rule} />
       {note.tags.map((tag) => (
         <Pill key={tag} tone="info" plain>
           {tag}

@@ -1,3 +1,4 @@
+import { describeRule as describe } from '@portcullis/core/firewall/rules/describe.ts';
 import { Pill } from '../../../components/Pill.tsx';
 import type { Column } from '../../../components/list/columns.ts';
 import { messages } from '../../../messages/index.ts';
@@ -58,11 +59,11 @@ function protocolName(protocol: string): string {
     : protocol;
 }
 
-export function describeRule({ action, protocol, destination_port, source_ip }: RuleLike): string {
-  return text.described(
-    action === 'allow' ? text.allow : text.deny,
-    protocolName(protocol),
-    String(destination_port ?? text.any),
-    source_ip ?? text.anywhere,
-  );
+/** A rule in the words of plans, explanations and pasted lines. */
+export function describeRule({
+  destination_port: port = null,
+  source_ip: source = null,
+  ...rule
+}: RuleLike): string {
+  return describe({ ...rule, port, source });
 }

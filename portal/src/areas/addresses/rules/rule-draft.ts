@@ -1,4 +1,5 @@
 import type { AcceptedRule, NotedRule, RuleInput } from '@portcullis/client/index.ts';
+import { sentMarks } from '@portcullis/core/firewall/rules/marks.ts';
 import { parseAddress } from '@portcullis/core/net/address.ts';
 import { parseCidr } from '@portcullis/core/net/cidr.ts';
 import { countPorts, parsePortExpression } from '@portcullis/core/net/ports.ts';
@@ -68,17 +69,16 @@ export function inputOf({ action, protocol, ports, source }: RuleDraft): RuleInp
 
 /** Inputs that make deleted rules again: those which differ only in their port become one. */
 export function inputsOf(rules: readonly AcceptedRule[]): NotedRule[] {
-  const alike = Map.groupBy(
-    rules,
-    ({ action, protocol, source_ip, destination_port, ref, expires_at }) =>
-      `${action} ${protocol} ${source_ip} ${destination_port === null} ${expires_at} ${ref ?? ''}`,
+  const alike = Map.groupBy(rules, ({ action, protocol, source_ip, ...rule }) =>
+    JSON.stringify([action, protocol, source_ip, rule.destination_port === null, sentMarks(rule)]),
   );
   return [...alike.values()].flatMap(([first, ...rest]) => {
     if (first === undefined) return [];
     const ports = [first, ...rest].flatMap(({ destination_port }) => destination_port ?? []);
-    const { action, protocol, source_ip, ref, expires_at } = first;
+    const { action, protocol, source_ip } = first;
     const destination_port = ports.length === 0 ? null : ports.join(',');
-    const marks = { ...(ref !== null && { ref }), ...(expires_at !== null && { expires_at }) };
-    return [{ action, protocol: protocol as Protocol, source_ip, destination_port, ...marks }];
+    return [
+      { action, protocol: protocol as Protocol, source_ip, destination_port, ...sentMarks(first) },
+    ];
   });
 }

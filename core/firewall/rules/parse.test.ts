@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Family } from '../net/address.ts';
-import { checkFiltersPerIp, checkPortsPerRequest, checkRulesPerIp } from './limits.ts';
-import { parseRule, type RuleInput } from './rule.ts';
+import type { Family } from '../../net/address.ts';
+import { checkFiltersPerIp, checkPortsPerRequest, checkRulesPerIp } from '../limits.ts';
+import { parseRule, type RuleInput } from './parse.ts';
 
 const rule = (input: Partial<RuleInput>, family: Family = 4) =>
   parseRule(

@@ -1,54 +1,63 @@
-import { describeRule } from '@portcullis/core/firewall/decide/explain.ts';
-import {
-  findDecidingRule,
-  findDefeatingAllows,
-  isDefaultAlready,
-} from '@portcullis/core/firewall/decide/no-effect.ts';
-import { formatNetwork, networkOf, parseCidr } from '@portcullis/core/net/cidr.ts';
-import { portList } from './messages.ts';
-import type { AddressState, RuleContent, StoredRule } from '../objects.ts';
+import { formatNetwork, networkOf, parseCidr } from '../../net/cidr.ts';
+import { portList } from '../../net/ports.ts';
+import { findDecidingRule, findDefeatingAllows, isDefaultAlready } from './deciding-rule.ts';
+import type { DefaultAction } from '../policy.ts';
+import type { RuleContent } from './content.ts';
+import { describeRule, describeRules } from './describe.ts';
+
+/** A rule of an address, with the group that owns it. */
+interface ThereRule extends RuleContent {
+  readonly id: number;
+  readonly group: { readonly name: string } | null;
+}
+
+/** What decides on packets to an address beside new rules. */
+interface There {
+  readonly default: DefaultAction;
+  readonly hasGeoRules: boolean;
+  readonly rules: readonly ThereRule[];
+}
 
 /** The number of deciding rules that are named; `explain` shows the rest. */
 const MAX_NAMED = 5;
 
 /**
  * Returns a sentence for each existing rule that already decides all packets of new rules. The new rules are accepted,
- * because the deciding rule may be deleted later.
+ * because the deciding rule may be deleted later. `named`: new rules that the default makes pointless are named one by
+ * one, for a plan of many; otherwise they are mentioned when all are.
  */
 export function explainNewRules(
-  there: Pick<AddressState, 'rules' | 'hasGeoRules' | 'default'>,
+  there: There,
   added: readonly RuleContent[],
+  { named = false }: { readonly named?: boolean } = {},
 ): string[] {
   return [
-    ...explainByDefault(there, added),
+    ...explainByDefault(there, added, named),
     ...explainByRules(there, added),
     ...explainDefeated(there, added),
   ];
 }
 
-/** One sentence when no rule that is added changes a verdict, because the default gives it already. */
-function explainByDefault(
-  there: Pick<AddressState, 'rules' | 'hasGeoRules' | 'default'>,
-  added: readonly RuleContent[],
-): string[] {
+const BY_DEFAULT: Readonly<Record<DefaultAction, string>> = {
+  deny: 'changes no verdict now: the default of the address is deny, so what no rule allows is dropped already.',
+  accept:
+    'changes no verdict now: what no rule matches is open too. Add a deny rule for any protocol, or set the default of the address to deny, to close it.',
+};
+
+/** Sentences on the new rules that change no verdict because the default gives it already. */
+function explainByDefault(there: There, added: readonly RuleContent[], isNamed: boolean): string[] {
   const rules = [...there.rules, ...added];
-  const isPointless = (rule: RuleContent): boolean => isDefaultAlready(rule, { ...there, rules });
-  if (added.length === 0 || !added.every(isPointless)) return [];
-  if (there.default === 'deny') {
-    return [
-      'It changes no verdict now: the default of the address is deny, so what no rule allows is dropped already.',
-    ];
-  }
-  return [
-    'It changes no verdict now: what no rule matches is open too. Add a deny rule for any protocol, or set the default of the address to deny, to close it.',
-  ];
+  const pointless = (isNamed ? added.slice(0, MAX_COMPARED) : added).filter((rule) =>
+    isDefaultAlready(rule, { ...there, rules }),
+  );
+  if (isNamed)
+    return describeRules(pointless).map((rule) => `${rule} ${BY_DEFAULT[there.default]}`);
+  const isAll = added.length > 0 && pointless.length === added.length;
+  return isAll ? [`It ${BY_DEFAULT[there.default]}`] : [];
 }
 
-function explainByRules(
-  there: Pick<AddressState, 'rules' | 'hasGeoRules'>,
-  added: readonly RuleContent[],
-): string[] {
-  const byDecider = new Map<StoredRule, RuleContent[]>();
+function explainByRules(there: There, added: readonly RuleContent[]): string[] {
+  const byDecider = new Map<ThereRule, RuleContent[]>();
   const near = nearRules(there.rules);
   for (const rule of added) {
     const decider = findDecidingRule(near(rule), rule, there.hasGeoRules);
@@ -68,10 +77,7 @@ function explainByRules(
 const MAX_COMPARED = 100;
 
 /** What still passes from a source that a new rule denies, because an allow rule is read first. */
-function explainDefeated(
-  there: Pick<AddressState, 'rules'>,
-  added: readonly RuleContent[],
-): string[] {
+function explainDefeated(there: There, added: readonly RuleContent[]): string[] {
   const bySource = new Map<string, Set<string>>();
   const rules: readonly RuleContent[] = [...there.rules, ...added];
   for (const deny of added.slice(0, MAX_COMPARED)) {
@@ -93,7 +99,7 @@ function explainDefeated(
  * Finds the rules that could cover a rule by an index on what they match: a replacement may compare thousands of rules
  * with thousands, which would block the event loop.
  */
-function nearRules(rules: readonly StoredRule[]): (rule: RuleContent) => readonly StoredRule[] {
+function nearRules(rules: readonly ThereRule[]): (rule: RuleContent) => readonly ThereRule[] {
   const byMatch = Map.groupBy(rules, ({ protocol, port, source }) => match(protocol, port, source));
   const lengths = new Set(rules.flatMap(({ source }) => lengthOf(source) ?? []));
   return ({ protocol, port, source }) => {

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { decide } from '@portcullis/core/firewall/decide/decide.ts';
-import { FIRST_PACKET } from '@portcullis/core/firewall/decide/first-packet.ts';
-import { type DefaultAction, EMPTY_POLICY } from '@portcullis/core/firewall/policy.ts';
-import { createPolicyTable } from '@portcullis/core/firewall/policy-table.ts';
-import { packetTo } from '@portcullis/core/firewall/testing/arbitraries.ts';
-import { findDecidingRule } from '@portcullis/core/firewall/decide/no-effect.ts';
-import { processorClock } from '@portcullis/core/testing/processor-clock.ts';
+import { decide } from '../decide/decide.ts';
+import { FIRST_PACKET } from '../decide/first-packet.ts';
+import { type DefaultAction, EMPTY_POLICY } from '../policy.ts';
+import { createPolicyTable } from '../policy-table.ts';
+import { packetTo } from '../testing/arbitraries.ts';
+import { findDecidingRule } from './deciding-rule.ts';
+import { processorClock } from '../../testing/processor-clock.ts';
 import { explainNewRules } from './no-effect.ts';
-import type { RuleContent, StoredRule } from '../objects.ts';
+import type { RuleContent } from './content.ts';
 
 const content: fc.Arbitrary<RuleContent> = fc
   .record({
@@ -20,14 +20,7 @@ const content: fc.Arbitrary<RuleContent> = fc
   })
   .map((rule) => (rule.protocol === 'any' ? { ...rule, port: null } : rule));
 
-const stored = (rule: RuleContent, id: number): StoredRule => ({
-  ...rule,
-  id,
-  group: null,
-  namedPort: null,
-  ref: null,
-  expiresAt: null,
-});
+const stored = (rule: RuleContent, id: number) => ({ ...rule, id, group: null });
 
 test('names the same rule as a comparison with every rule', () => {
   fc.assert(

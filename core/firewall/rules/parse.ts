@@ -1,7 +1,7 @@
-import type { Family } from '../net/address.ts';
-import { formatNetwork, parseCidr, wholeFamily } from '../net/cidr.ts';
-import { type PortRange, parsePortExpression } from '../net/ports.ts';
-import type { RuleAction, RuleProtocol } from './policy.ts';
+import type { Family } from '../../net/address.ts';
+import { formatNetwork, parseCidr, wholeFamily } from '../../net/cidr.ts';
+import { type PortRange, parsePortExpression } from '../../net/ports.ts';
+import type { RuleAction, RuleProtocol } from '../policy.ts';
 
 export const RULE_ACTIONS: readonly RuleAction[] = ['allow', 'deny'];
 export const RULE_PROTOCOLS: readonly RuleProtocol[] = ['tcp', 'udp', 'icmp', 'gre', 'esp', 'any'];
