@@ -6,7 +6,7 @@ import {
   ProblemError,
 } from '@portcullis/client/index.ts';
 import { useQuery } from '@tanstack/react-query';
-import { useRef } from 'react';
+import { useEffect, useRef } from 'react';
 import { personClient } from '../../session/session.ts';
 
 /** An organisation with all that it has. */
@@ -76,14 +76,31 @@ interface Tagged {
   readonly response: { readonly etag: string | null };
 }
 
-/** Binds changes to what the form shows: to the tag that was read, then to that of the last answer. */
-export function useTag(read: string | null) {
-  const tag = useRef(read);
+/**
+ * Binds changes to what a form shows: to the newest tag that was read while that was the same, so that forms of other
+ * fields of the object do not get in each other's way.
+ */
+export function useTag(read: string | null, shown: unknown) {
+  const now = JSON.stringify(shown);
+  const known = useRef<Known>({ read, tag: read, shown: now });
+  useEffect(() => {
+    const { current } = known;
+    const isSame = current.shown === null || current.shown === now;
+    if (current.read !== read && isSame) known.current = { read, tag: read, shown: now };
+  }, [read, now]);
   return async <Answer extends Tagged>(
     change: (how: { readonly ifMatch?: string }) => Promise<Answer>,
   ): Promise<Answer> => {
-    const answer = await change(tag.current === null ? {} : { ifMatch: tag.current });
-    tag.current = answer.response.etag;
+    const { tag } = known.current;
+    const answer = await change(tag === null ? {} : { ifMatch: tag });
+    known.current = { ...known.current, tag: answer.response.etag, shown: null };
     return answer;
   };
+}
+
+interface Known {
+  readonly read: string | null;
+  readonly tag: string | null;
+  /** Null: it was changed, and is not read again yet. */
+  readonly shown: string | null;
 }

@@ -15,7 +15,7 @@ const LIMIT_FIELDS = Object.entries(LIMITS) as readonly [LimitName, (typeof LIMI
 export function LimitsCard({ organisation }: { readonly organisation: Organisation }) {
   const { slug, owner, etag, name, flags, limits } = organisation;
   const isReadOnly = owner === 'fleet';
-  const bound = useTag(etag);
+  const bound = useTag(etag, { name, flags, limits });
   return (
     <Card title={text.limitsTitle} lead={text.limitsLead}>
       <WriteForm

@@ -13,6 +13,7 @@ import {
   inheritedOf,
   isSet,
   scopesOf,
+  setOf,
   type ThresholdScope,
 } from './thresholds-draft.ts';
 
@@ -65,7 +66,9 @@ function ThresholdsForm(props: FormProps) {
   const read = useDeclared(['thresholds', slug, scope.key], (how) => readScope(slug, scope, how));
   return (
     <Loaded query={read} rows={4}>
-      {({ response }) => <ThresholdsFields {...props} etag={response.etag} />}
+      {({ data, response }) => (
+        <ThresholdsFields {...props} etag={response.etag} shown={setOf(data)} />
+      )}
     </Loaded>
   );
 }
@@ -75,8 +78,9 @@ function ThresholdsFields({
   scope,
   all,
   etag,
-}: FormProps & { readonly etag: string | null }) {
-  const bound = useTag(etag);
+  shown,
+}: FormProps & { readonly etag: string | null; readonly shown: ThresholdScope['set'] }) {
+  const bound = useTag(etag, shown);
   const isReadOnly = scope.owner === 'fleet';
   return (
     <>
@@ -140,12 +144,17 @@ interface Change {
   readonly body: ReturnType<typeof bodyOf>;
 }
 
+interface ReadScope {
+  readonly data: Parameters<typeof setOf>[0];
+  readonly response: { readonly etag: string | null };
+}
+
 /** Reads the organisation, the service or the holding whose settings these are. */
 function readScope(
   slug: string,
   { scope, id }: ThresholdScope,
   how: { readonly signal: AbortSignal },
-): Promise<{ readonly response: { readonly etag: string | null } }> {
+): Promise<ReadScope> {
   const at = { organisation: slug, id: id ?? 0 };
   if (scope === 'service') return personClient.readService(at, how);
   if (scope === 'holding') return personClient.readHolding(at, how);

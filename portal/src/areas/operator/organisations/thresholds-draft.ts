@@ -6,7 +6,7 @@ import type { Organisation } from '../queries.ts';
 type ThresholdsSet = Pick<DeclaredOrganisation, 'mitigation' | 'safelist'> &
   DeclaredOrganisation['thresholds'];
 
-function setOf({
+export function setOf({
   thresholds,
   mitigation,
   safelist,
