@@ -4,6 +4,7 @@ import { OPERATOR_FLEET_ENDPOINTS } from './operations/operator-fleet.ts';
 import { OPERATOR_SERVER_ENDPOINTS } from './operations/operator-servers.ts';
 
 import { ASN } from './schemas/declared/asn.ts';
+import { BASELINE } from './schemas/declared/baseline.ts';
 import { COLLECTOR } from './schemas/declared/collector.ts';
 import { EDGE } from './schemas/declared/edge.ts';
 import { HOLDING } from './schemas/declared/holding.ts';
@@ -25,6 +26,7 @@ export const OPERATOR_ENDPOINTS = [
   ...declaredEndpoints(HOLDING),
   createEndpoint(HOLDING),
   ...declaredEndpoints(NODE),
+  ...declaredEndpoints(BASELINE),
   ...declaredEndpoints(EDGE),
   ...declaredEndpoints(COLLECTOR),
   ...declaredEndpoints(RESPONDER),

@@ -466,6 +466,27 @@ export type AuditTrail = {
   };
 };
 
+export type BaselineInput = {
+  /** The rules. */
+  readonly rules: readonly BaselineRule[];
+};
+
+export type BaselinePatch = {
+  readonly rules?: readonly BaselineRule[] | null;
+};
+
+/** A firewall rule; one is made for each port. */
+export type BaselineRule = {
+  /** What happens to a packet that matches. */
+  readonly action: 'allow' | 'deny';
+  /** icmp is ICMPv6 on IPv6. */
+  readonly protocol: 'tcp' | 'udp' | 'icmp' | 'gre' | 'esp' | 'any';
+  /** A port, or an expression of ports; left out: any. */
+  readonly destination_port?: string | number | null;
+  /** An address or a CIDR; left out: any source. */
+  readonly source_ip?: string | null;
+};
+
 /** A rule of the operator on the address's prefix. */
 export type BaselineRuleOf = {
   readonly id: number;
@@ -639,6 +660,35 @@ export type DeclaredAsnAnswer = {
 
 export type DeclaredAsnsAnswer = {
   readonly data: readonly DeclaredAsn[];
+};
+
+export type DeclaredBaseline = {
+  /** Where they hold. */
+  readonly prefix: string;
+  /** The rules. */
+  readonly rules: readonly DeclaredBaselineRule[];
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
+};
+
+export type DeclaredBaselineAnswer = {
+  readonly data: DeclaredBaseline;
+};
+
+/** A firewall rule; one is made for each port. */
+export type DeclaredBaselineRule = {
+  /** What happens to a packet that matches. */
+  readonly action: 'allow' | 'deny';
+  /** icmp is ICMPv6 on IPv6. */
+  readonly protocol: 'tcp' | 'udp' | 'icmp' | 'gre' | 'esp' | 'any';
+  /** A port, or an expression of ports; left out: any. */
+  readonly destination_port: string | number | null;
+  /** An address or a CIDR; left out: any source. */
+  readonly source_ip: string | null;
+};
+
+export type DeclaredBaselinesAnswer = {
+  readonly data: readonly DeclaredBaseline[];
 };
 
 export type DeclaredCollector = {
@@ -4429,6 +4479,46 @@ export interface OperatorOperations {
     headers: 'idempotencyKey' | 'ifMatch';
     result: Done;
   };
+  /** List the baselines. */
+  listBaselines: {
+    params: {};
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredBaselinesAnswer;
+  };
+  /** Read a baseline. */
+  readBaseline: {
+    params: { prefix: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredBaselineAnswer;
+  };
+  /** Create or replace a baseline. */
+  saveBaseline: {
+    params: { prefix: string };
+    query: { allow_losses?: boolean };
+    body: BaselineInput;
+    headers: 'ifMatch' | 'ifNoneMatch';
+    result: DeclaredBaselineAnswer;
+  };
+  /** Change a baseline. */
+  changeBaseline: {
+    params: { prefix: string };
+    query: { allow_losses?: boolean };
+    body: BaselinePatch;
+    headers: 'ifMatch';
+    result: DeclaredBaselineAnswer;
+  };
+  /** Remove a baseline. */
+  removeBaseline: {
+    params: { prefix: string };
+    query: { allow_losses?: boolean };
+    body: never;
+    headers: 'idempotencyKey' | 'ifMatch';
+    result: Done;
+  };
   /** List the edges. */
   listEdges: {
     params: {};
@@ -4705,6 +4795,11 @@ export const OPERATIONS = {
   saveNode: { method: 'PUT', version: 'operator', path: '/nodes/{name}', idempotent: false },
   changeNode: { method: 'PATCH', version: 'operator', path: '/nodes/{name}', idempotent: false },
   removeNode: { method: 'DELETE', version: 'operator', path: '/nodes/{name}', idempotent: true },
+  listBaselines: { method: 'GET', version: 'operator', path: '/baseline', idempotent: false },
+  readBaseline: { method: 'GET', version: 'operator', path: '/baseline/{prefix}', idempotent: false },
+  saveBaseline: { method: 'PUT', version: 'operator', path: '/baseline/{prefix}', idempotent: false },
+  changeBaseline: { method: 'PATCH', version: 'operator', path: '/baseline/{prefix}', idempotent: false },
+  removeBaseline: { method: 'DELETE', version: 'operator', path: '/baseline/{prefix}', idempotent: true },
   listEdges: { method: 'GET', version: 'operator', path: '/edges', idempotent: false },
   readEdge: { method: 'GET', version: 'operator', path: '/edges/{name}', idempotent: false },
   saveEdge: { method: 'PUT', version: 'operator', path: '/edges/{name}', idempotent: false },

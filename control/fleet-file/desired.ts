@@ -1,11 +1,7 @@
 import type { Ability } from '@portcullis/core/access/abilities.ts';
 import type { GameServerContent } from '../declared/game-servers.ts';
 import type { GeoContent } from '../firewall/geo/index.ts';
-import type {
-  RuleContent,
-  WantedFilter,
-  WantedRule,
-} from '@portcullis/core/firewall/rules/content.ts';
+import type { WantedFilter, WantedRule } from '@portcullis/core/firewall/rules/content.ts';
 import type { DeclaredObjects } from '../operator/index.ts';
 import type { Position } from './mistakes.ts';
 
@@ -19,7 +15,6 @@ export interface FleetFile {
   /** Of every kind of `control/operator`. */
   readonly objects: DeclaredObjects<Position>;
   readonly organisations: readonly DesiredOrganisation[];
-  readonly baseline: readonly DesiredBaselineRule[];
   readonly gameServers: readonly DesiredGameServer[];
 }
 
@@ -70,11 +65,6 @@ export interface DesiredGroup extends Located {
 export interface DesiredGeoRule extends Located {
   readonly content: GeoContent;
   readonly targets: readonly DesiredTarget[];
-}
-
-export interface DesiredBaselineRule extends Located {
-  readonly prefix: string;
-  readonly rule: RuleContent;
 }
 
 export interface DesiredGameServer extends Located, GameServerContent {

@@ -1,7 +1,7 @@
 import type { Form } from '@portcullis/contract/schemas/declared/shapes.ts';
 import { parseSafelistEntry } from '@portcullis/core/attacks/detector/safelist.ts';
 import { formatAddress, parseAddress } from '@portcullis/core/net/address.ts';
-import { formatCidr, parseCidr } from '@portcullis/core/net/cidr.ts';
+import { formatCidr, formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { Parsed } from '@portcullis/core/net/parsed.ts';
 import { parsePortExpression } from '@portcullis/core/net/ports.ts';
 import { timeView } from '../http/operations/view.ts';
@@ -64,6 +64,18 @@ export const NAMED_PORT = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):[a-z0-
 function parseExempt(text: string): Parsed<string> {
   const entry = parseSafelistEntry(text);
   return entry.ok ? entry : { ok: false, reason: `${entry.reason}.` };
+}
+
+/** The network for people: a single address without its length. */
+export function showCidr(cidr: string): string {
+  const parsed = parseCidr(cidr);
+  return parsed.ok ? formatNetwork(parsed.value) : cidr;
+}
+
+/** Makes a parser's reason a sentence. */
+export function sentence(reason: string): string {
+  const text = reason.charAt(0).toUpperCase() + reason.slice(1);
+  return /[.?!]$/.test(text) ? text : `${text}.`;
 }
 
 /** Parses an RFC 3339 time with an offset, and checks the calendar. */

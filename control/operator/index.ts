@@ -9,11 +9,10 @@ export {
 } from './apply.ts';
 export { operate, saveByHand, saveDeclared } from './by-hand.ts';
 export { type DeclaredObjects, readObjects } from './file/objects.ts';
-export { FORMS, parseMoment } from './forms.ts';
+export { FORMS, parseMoment, sentence, showCidr } from './forms.ts';
 export type { Kind } from './kind.ts';
 export { kindNamed, type KindName, KINDS, type StoredObjects } from './kinds.ts';
 export { holdingsAfter } from './kinds/holding.ts';
-export { showCidr } from './kinds/holding-words.ts';
 export {
   type Declared,
   type ObjectChange,

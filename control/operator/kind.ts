@@ -58,6 +58,10 @@ export interface Kind<T extends object = object, Facts extends object = object> 
   complete?(given: Given<T>): Partial<T>;
   /** Refuses what a schema cannot say. */
   check?(object: T, refuse: Refuse): void;
+  /** Makes several objects of an entry of a file. */
+  spread?(entry: object): readonly Spread[];
+  /** Joins two entries of a file that are of one object. Absent: the second is refused. */
+  combine?(one: T, other: T, refuse: Refuse): T;
   /** Refuses objects that do not go together; `index` is that of the list. */
   checkAll?(
     objects: readonly T[],
@@ -112,6 +116,8 @@ export interface Kind<T extends object = object, Facts extends object = object> 
   stays?(current: Current<T, Facts>): boolean;
   /** What requests and answers have beside the object. */
   readonly beside?: Beside<Facts>;
+  /** What else a change does, in words that follow those of the fields. */
+  further?(before: Current<T, Facts>, after: T): string[];
   /** The object as it is answered, where something of it is not. */
   view?(object: T): object;
   /** What ends or is lost with a change (`after`) or a removal (null), in sentences: it then has to be allowed. */
@@ -130,17 +136,21 @@ export interface Kind<T extends object = object, Facts extends object = object> 
 }
 
 /** An object in a file: its value, and where it is. */
-export interface FileEntry {
+export interface FileEntry extends Omit<Spread, 'pointers'>, Partial<Pick<Spread, 'pointers'>> {
   readonly pointer: string;
-  readonly value: object;
-  /** The JSON pointers of fields that the file writes elsewhere inside of the entry. */
-  readonly fields?: Readonly<Record<string, string>>;
 }
 
 /** Fields of requests and answers that are not declared, such as what a billing system calls an object. */
 export interface Beside<Facts extends object> {
   save(tx: Tx, key: string, beside: object): Promise<void>;
   show(facts: Facts): object;
+}
+
+/** One of several objects that an entry of a file makes. */
+export interface Spread {
+  readonly value: object;
+  /** Where the entry has what the object has at a pointer, if elsewhere. */
+  readonly pointers: Readonly<Record<string, string>>;
 }
 
 /** A field that names an object of another kind. */

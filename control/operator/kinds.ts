@@ -1,5 +1,6 @@
 import type { Current, Kind } from './kind.ts';
 import { asn } from './kinds/asn.ts';
+import { baseline } from './kinds/baseline.ts';
 import { collector } from './kinds/collector.ts';
 import { edge } from './kinds/edge.ts';
 import { holding } from './kinds/holding.ts';
@@ -15,6 +16,7 @@ export const KINDS = [
   service,
   holding,
   node,
+  baseline,
   edge,
   collector,
   responder,

@@ -19,7 +19,12 @@ export function differenceOf<T extends object>(
 ): Difference | null {
   const subject = subjectOf(kind, object);
   if (before === null) return { sign: '+', subject, words: kind.summary(object) };
-  const words = describeChanges(kind, before.object, object);
+  const words = [
+    describeChanges(kind, before.object, object),
+    ...(kind.further?.(before, object) ?? []),
+  ]
+    .filter((part) => part !== '')
+    .join(', ');
   return words === '' ? null : { sign: '~', subject, words };
 }
 

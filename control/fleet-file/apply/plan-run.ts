@@ -17,7 +17,6 @@ import {
 } from '../../firewall/groups/index.ts';
 import type { Batch } from '../../fleet/batch.ts';
 import type { Change, FleetChange, HoldingRef, ObjectAction } from '../plan/change.ts';
-import { saveBaseline } from './baseline.ts';
 import { suspendKey, updateKey } from './keys.ts';
 
 export interface CreatedFleetKey {
@@ -110,9 +109,6 @@ export class PlanRun {
       case 'blocked.add':
       case 'blocked.remove':
         return this.#saveBlocked(change);
-      case 'baseline.add':
-      case 'baseline.remove':
-        return saveBaseline(this.#batch, change);
       case 'server.create':
       case 'server.update':
       case 'server.delete':

@@ -2,7 +2,8 @@ import { DEFAULT_LIMITS } from '@portcullis/contract/schemas/declared/limits.ts'
 import { ABILITIES, type Ability, flagOf } from '@portcullis/core/access/abilities.ts';
 import { parseKey } from '@portcullis/core/access/key-format.ts';
 import type { DesiredKey, DesiredOrganisation } from '../desired.ts';
-import { parseBlocked, parseGeoRules, parseGroups, sentence } from './firewall.ts';
+import { parseBlocked, parseGeoRules, parseGroups } from './firewall.ts';
+import { sentence } from '../../operator/index.ts';
 import type { NamedPorts } from './named-ports.ts';
 import type { Scope } from './scope.ts';
 import type { KeyText, OrganisationText } from '../schema/schema.ts';

@@ -1,9 +1,7 @@
-import { DEFAULT_LIMITS } from '@portcullis/contract/schemas/declared/limits.ts';
 import { parseOrganisation, withManagedFilters } from './organisation.ts';
 import { readObjects } from '../../operator/index.ts';
-import type { DesiredBaselineRule, DesiredOrganisation, FleetFile } from '../desired.ts';
+import type { DesiredOrganisation, FleetFile } from '../desired.ts';
 import { type Mistake, MistakeList } from '../mistakes.ts';
-import { parseRules } from './firewall.ts';
 import { NamedPorts } from './named-ports.ts';
 import { Scope } from './scope.ts';
 import { refuseSharedSecrets } from './shared.ts';
@@ -68,30 +66,6 @@ function parseChecked(text: FleetText, path: string, scope: Scope, eggs: LoadedE
       },
     ),
     organisations,
-    baseline: parseBaseline(text.baseline ?? [], scope.in('baseline')),
     gameServers: parseGameServers(text, eggs, scope),
   };
-}
-
-function parseBaseline(
-  entries: NonNullable<FleetText['baseline']>,
-  scope: Scope,
-): DesiredBaselineRule[] {
-  const found: DesiredBaselineRule[] = [];
-  const seen = new Set<string>();
-  for (const [index, entry] of entries.entries()) {
-    const itemScope = scope.in(index);
-    for (const prefix of itemScope.in('prefixes').cidrs(entry.prefixes)) {
-      const family = prefix.includes(':') ? 6 : 4;
-      const { max_ports_per_request: maxPorts } = DEFAULT_LIMITS;
-      const terms = { family, maxPorts, named: null } as const;
-      for (const { rule, at } of parseRules(entry.rules, terms, itemScope.in('rules'))) {
-        const key = `${prefix} ${JSON.stringify(rule)}`;
-        if (seen.has(key)) itemScope.refuse(`${prefix} has a baseline rule twice.`);
-        seen.add(key);
-        found.push({ at, prefix, rule });
-      }
-    }
-  }
-  return found;
 }

@@ -1,8 +1,4 @@
-import type {
-  RuleContent,
-  WantedFilter,
-  WantedRule,
-} from '@portcullis/core/firewall/rules/content.ts';
+import type { WantedFilter, WantedRule } from '@portcullis/core/firewall/rules/content.ts';
 import type { GroupEdit } from '../../firewall/groups/index.ts';
 import type { ServerMove } from '../../declared/game-servers.ts';
 import type { GeoContent } from '../../firewall/geo/index.ts';
@@ -73,8 +69,6 @@ export type FleetChange = ChangeDescription &
       }
     | { readonly do: 'geo.create'; readonly key: string; readonly content: GeoContent }
     | { readonly do: 'geo.delete'; readonly id: number }
-    | { readonly do: 'baseline.add'; readonly prefix: string; readonly rule: RuleContent }
-    | { readonly do: 'baseline.remove'; readonly id: number; readonly prefix: string }
     | (Pick<ObjectChange, 'kind' | 'object' | 'before'> & { readonly do: ObjectAction })
     | { readonly do: 'server.create'; readonly server: DesiredGameServer }
     | {

@@ -1,5 +1,5 @@
 import { countOf } from '@portcullis/core/count.ts';
-import { filterKey, ruleIdentity, ruleKey } from '@portcullis/core/firewall/rules/content.ts';
+import { filterKey, ruleIdentity } from '@portcullis/core/firewall/rules/content.ts';
 import { describeRule } from '@portcullis/core/firewall/rules/describe.ts';
 import { difference } from '@portcullis/core/firewall/rules/difference.ts';
 import { changedMarks, describeMarks } from '@portcullis/core/firewall/rules/marks.ts';
@@ -175,17 +175,4 @@ export function planGeoRules(draft: PlanDraft, holdings: HoldingIndex): void {
       draft.add({ do: 'geo.delete', sign: '-', subject, words: '', id: row.id, organisation });
     },
   });
-}
-
-export function planBaseline(draft: PlanDraft): void {
-  const left = new Map(draft.state.baseline.map((row) => [`${row.prefix} ${ruleKey(row)}`, row]));
-  for (const { prefix, rule, at } of draft.file.baseline) {
-    if (left.delete(`${prefix} ${ruleKey(rule)}`)) continue;
-    const change = { prefix, rule, subject: `baseline of ${showCidr(prefix)}`, organisation: null };
-    draft.add({ do: 'baseline.add', sign: '+', words: describeRule(rule), ...change }, at);
-  }
-  for (const { id, prefix, ...rule } of left.values()) {
-    const change = { id, prefix, subject: `baseline of ${showCidr(prefix)}`, organisation: null };
-    draft.add({ do: 'baseline.remove', sign: '-', words: describeRule(rule), ...change });
-  }
 }

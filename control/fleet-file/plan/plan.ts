@@ -4,7 +4,7 @@ import type { FleetState } from '../state/state.ts';
 import type { FleetPlan } from './change.ts';
 import { PlanDraft } from './draft.ts';
 import { planBlocked } from './blocked.ts';
-import { planBaseline, planGeoRules, planGroups } from './firewall.ts';
+import { planGeoRules, planGroups } from './firewall.ts';
 import { planObjects } from './objects.ts';
 import { planGameServers } from './game-servers.ts';
 import { HoldingIndex, plannedHoldings } from './holdings.ts';
@@ -22,7 +22,6 @@ export function planChanges(file: FleetFile, state: FleetState): FleetPlan {
   planGroups(draft, index);
   planGeoRules(draft, index);
   planBlocked(draft, index);
-  planBaseline(draft);
   planGameServers(draft);
   return draft.finish();
 }

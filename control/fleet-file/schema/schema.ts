@@ -1,4 +1,5 @@
 import { MAX_BLOCKED } from '@portcullis/contract/operations/x1-blocked.ts';
+import { BaselineEntry } from '@portcullis/contract/schemas/declared/baseline.ts';
 import { COLLECTOR } from '@portcullis/contract/schemas/declared/collector.ts';
 import { EDGE } from '@portcullis/contract/schemas/declared/edge.ts';
 import { HOLDING } from '@portcullis/contract/schemas/declared/holding.ts';
@@ -42,7 +43,6 @@ const ruleFields = {
   destination_port: Type.Optional(namedPorts),
   source_ip: Type.Optional(text('An address or a CIDR; left out: any source.', 50)),
 };
-const rule = closed(ruleFields, 'A firewall rule; one is made for each port.');
 const marks = {
   ref: Type.Optional(text('Your own name for it, unique in the group; for one port.', 100)),
   expires_at: Type.Optional(moment),
@@ -170,13 +170,7 @@ export const FleetSchema = Type.Object(
       }),
     ),
     baseline: Type.Optional(
-      list(
-        closed({
-          prefixes: list(text('A CIDR.', 50), 'Where they hold.', { minItems: 1 }),
-          rules: list(rule, 'The rules.'),
-        }),
-        "The operator's own rules, before everybody else's.",
-      ),
+      list(BaselineEntry, "The operator's own rules, before everybody else's."),
     ),
     edges: Type.Optional(list(EDGE.schema, 'Hosts that enforce.')),
     collectors: Type.Optional(

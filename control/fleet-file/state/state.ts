@@ -27,7 +27,6 @@ export interface FleetState {
   readonly groups: readonly CurrentGroup[];
   readonly geoRules: readonly CurrentGeoRule[];
   readonly blocked: readonly CurrentBlocked[];
-  readonly baseline: readonly (RuleContent & { readonly id: number; readonly prefix: string })[];
   readonly gameServers: readonly CurrentGameServer[];
 }
 
@@ -97,12 +96,6 @@ export async function loadFleetState(
       sql<CurrentBlocked>`
         select organisation_id as "organisationId", holding_id as "holdingId", target, source, note, owner
           from blocked_sources where deleted_generation is null order by id`,
-      db,
-    ),
-    baseline: await rowsOf(
-      sql<FleetState['baseline'][number]>`
-        select id, prefix, action, protocol, abbrev(source::inet) as source, port from baseline_rules
-         where deleted_generation is null order by id`,
       db,
     ),
     gameServers: await loadGameServers(db),

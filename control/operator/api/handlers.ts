@@ -1,4 +1,5 @@
 import { pathNames } from '@portcullis/contract/schemas/declared/declared-kind.ts';
+import type { Form } from '@portcullis/contract/schemas/declared/shapes.ts';
 import { createValidator } from '@portcullis/contract/validator.ts';
 import { operatorActor } from '../../access/index.ts';
 import type { Db, Tx } from '../../db/database.ts';
@@ -6,6 +7,7 @@ import type { Batch } from '../../fleet/batch.ts';
 import type { Answer, OperatorCall } from '../../http/operations/operation.ts';
 import { Problem } from '../../problem.ts';
 import { fieldsOf } from '../fields.ts';
+import { FORMS } from '../forms.ts';
 import {
   noSuch,
   operate,
@@ -167,14 +169,16 @@ function pathReader(
   const fields = fieldsOf(kind.schema);
   const readers = pathNames(kind.path).map((name) => {
     const field = fields[name] ?? {};
-    return { name, validator: createValidator(field) };
+    return { name, form: field['x-form'], validator: createValidator(field) };
   });
   return (params) =>
     Object.fromEntries(
-      readers.flatMap(({ name, validator }) => {
+      readers.flatMap(({ name, form, validator }) => {
         const value = params[name];
         if (value === undefined) return [];
-        if (validator.fits(value)) return [[name, value]];
+        const formed = form === undefined ? null : FORMS[form as Form](String(value));
+        if (formed?.ok === false) throw new Problem('not_found', formed.reason);
+        if (validator.fits(value)) return [[name, formed?.value ?? value]];
         const [wrong] = validator.explain(value);
         throw new Problem('not_found', `There is no such path: ${name} ${wrong?.detail}.`);
       }),

@@ -31,24 +31,38 @@ interface Entry<At> extends Declared<object, At> {
 }
 
 function readKind<At>(kind: Kind, file: object, { at, refuse }: FilePlaces<At>): Entry<At>[] {
-  const seen = new Map<string, object>();
-  const { place } = kind;
-  const found = typeof place === 'string' ? entriesAt(file, place) : place(file, refuse);
-  const entries = found.map(({ pointer, value, fields = {} }) => {
+  const entries: Entry<At>[] = [];
+  const byKey = new Map<string, number>();
+  for (const { pointer, value, pointers = {} } of findEntries(kind, file, refuse)) {
     const within: Refuse = (inside, message) =>
-      refuse(pointer + (fields[inside] ?? inside), message);
-    const object = readObject(kind, value, within);
-    const other = seen.get(kind.key(object));
-    const why = other === undefined ? null : clashOf(kind, object, other);
+      refuse(pointer + (pointers[inside] ?? inside), message);
+    const read = readObject(kind, value, within);
+    const same = byKey.get(kind.key(read));
+    const other = same === undefined ? undefined : entries[same];
+    if (same !== undefined && other !== undefined && kind.combine !== undefined) {
+      const object = kind.combine(other.object, read, within);
+      entries[same] = { object, at: at(pointer), refuse: within };
+      continue;
+    }
+    const why = other === undefined ? null : clashOf(kind, read, other.object);
     if (why !== null) within(keyPointer(kind), why);
-    seen.set(kind.key(object), other ?? object);
-    return { object, at: at(pointer), refuse: within };
-  });
+    if (same === undefined) byKey.set(kind.key(read), entries.length);
+    entries.push({ object: read, at: at(pointer), refuse: within });
+  }
   kind.checkAll?.(
     entries.map(({ object }) => object),
     (index, inside, message) => entries[index]?.refuse(inside, message),
   );
   return entries;
+}
+
+function findEntries(kind: Kind, file: object, refuse: Refuse): FileEntry[] {
+  const { place } = kind;
+  const found = typeof place === 'string' ? entriesAt(file, place) : place(file, refuse);
+  if (kind.spread === undefined) return found;
+  return found.flatMap(
+    ({ pointer, value }) => kind.spread?.(value).map((one) => ({ ...one, pointer })) ?? [],
+  );
 }
 
 function clashOf(kind: Kind, object: object, other: object): string | null {

@@ -56,7 +56,7 @@ function prefixesOf(
     return {
       pointer: at,
       value: { ...from, ...entry, prefix: cidr },
-      fields: { '/prefix': '/cidr' },
+      pointers: { '/prefix': '/cidr' },
     };
   });
 }
@@ -71,7 +71,11 @@ function addressesOf(
     const address = FORMS.address(ip);
     if (!address.ok) refuse(`${at}/ip`, address.reason);
     refuseEndAlone(entry, at, refuse);
-    return { pointer: at, value: { ...from, ...entry, prefix: ip }, fields: { '/prefix': '/ip' } };
+    return {
+      pointer: at,
+      value: { ...from, ...entry, prefix: ip },
+      pointers: { '/prefix': '/ip' },
+    };
   });
 }
 

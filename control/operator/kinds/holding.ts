@@ -2,6 +2,7 @@ import { HOLDING, type HoldingObject } from '@portcullis/contract/schemas/declar
 import type { Tx } from '../../db/database.ts';
 import { lockRows } from '../../db/locks.ts';
 import { conflict, invalidField } from '../../problem.ts';
+import { showCidr } from '../forms.ts';
 import { type Current, defineKind, type Losing, type Refuse, type Wanted } from '../kind.ts';
 import { summariseDetection } from './detection.ts';
 import { findHoldingEntries } from './holding-entries.ts';
@@ -14,7 +15,7 @@ import {
   saveHoldings,
   shortenHoldings,
 } from './holding-table.ts';
-import { describeHolding, describeOrphans, showCidr } from './holding-words.ts';
+import { describeHolding, describeOrphans } from './holding-words.ts';
 
 type StoredHolding = Current<HoldingObject, HoldingFacts>;
 

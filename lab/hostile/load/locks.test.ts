@@ -94,6 +94,10 @@ const BODIES: Bodies = {
   changeEdge: (n) => ({ site: `site ${n}` }),
   changeNode: (n) => ({ memory: 65_536 + n }),
   changeCollector: (n) => ({ site: `site ${n}` }),
+  saveBaseline: (n) => ({ rules: [{ action: 'deny', protocol: 'udp', destination_port: n + 1 }] }),
+  changeBaseline: (n) => ({
+    rules: [{ action: 'deny', protocol: 'tcp', destination_port: n + 1 }],
+  }),
   saveResponder: () => ({ webhook: 'https://192.0.2.1/' }),
   changeResponder: (n) => ({ timeout_seconds: 1 + (n % 60) }),
   saveNode: () => ({ memory: 65_536, addresses: [IP] }),
