@@ -162,13 +162,13 @@ test("operator calls an operation of the operator's API by its name", async (t) 
       ['POST', '/api/operator/organisations/acme/keys', 'o-1'],
     ],
   );
-  for (const [args, said] of [
+  for (const [args, pattern] of [
     [['nothing'], /no operation nothing/],
     [['suspendServer'], /needs slice=/],
     [['listOrganisations', 'acme'], /no NAME=VALUE/],
   ] as const) {
     const { code, err } = await run('operator', ...args);
     assert.equal(code, 2);
-    assert.match(err, said);
+    assert.match(err, pattern);
   }
 });

@@ -79,8 +79,8 @@ async function serve(
     let body = '';
     request.on('data', (chunk) => (body += String(chunk)));
     request.on('end', () => {
-      const said = answer(request.method ?? '', request.url ?? '', body);
-      response.end(typeof said === 'string' ? said : JSON.stringify(said));
+      const answered = answer(request.method ?? '', request.url ?? '', body);
+      response.end(typeof answered === 'string' ? answered : JSON.stringify(answered));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

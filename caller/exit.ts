@@ -5,7 +5,7 @@ export const EXIT = {
   failed: 1,
   /** The command line is wrong; nothing was done. */
   usage: 2,
-  /** Of a plan with `--detailed-exitcode`: there is something to change. */
+  /** The code of a plan with `--detailed-exitcode`: there is something to change. */
   changes: 3,
   /** Not signed in, or the key may not do this. */
   notAllowed: 4,

@@ -54,20 +54,22 @@ test('a fleet file deletes nothing by accident, and what it changed can be undon
 test('asks on a terminal before it applies anything', async (t) => {
   const { url } = await testDatabase(t);
   writeFileSync(FILE, FLEET);
-  const onTerminal = (answer: string): { readonly code: number | null; readonly said: string } => {
+  const onTerminal = (
+    answer: string,
+  ): { readonly code: number | null; readonly output: string } => {
     const words = [process.execPath, MAIN, 'fleet', 'apply', FILE];
     const command = words.map(quote).join(' ');
     const ran = spawnSync('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
       input: answer,
       env: { ...process.env, DATABASE_URL: url, HOME: home },
     });
-    return { code: ran.status, said: ran.stdout.toString() };
+    return { code: ran.status, output: ran.stdout.toString() };
   };
   const declined = onTerminal('n\n');
-  assert.match(declined.said, /Plan: 2 to create, 0 to change, 0 to remove\. Apply\? \[y\/N\]/);
-  assert.match(declined.said, /nothing was changed/);
+  assert.match(declined.output, /Plan: 2 to create, 0 to change, 0 to remove\. Apply\? \[y\/N\]/);
+  assert.match(declined.output, /nothing was changed/);
   assert.equal(declined.code, 1);
   const agreed = onTerminal('y\n');
-  assert.match(agreed.said, /Applied: 2 created, 0 changed, 0 removed\./);
+  assert.match(agreed.output, /Applied: 2 created, 0 changed, 0 removed\./);
   assert.equal(agreed.code, 0);
 });

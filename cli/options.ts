@@ -25,7 +25,7 @@ export const LOCAL_NAME = 'local';
 export const FIRST_ORGANISATION = 'default';
 
 export interface HostAndPort {
-  /** Without the brackets of an IPv6 address. */
+  /** The host without the brackets of an IPv6 address. */
   readonly host: string;
   readonly port: number;
 }

@@ -63,7 +63,7 @@ interface ListedCollector {
   readonly report: {
     readonly listening: string | null;
     readonly problem: string | null;
-    readonly strangers: number;
+    readonly unlisted_datagrams: number;
     readonly exporters: readonly { readonly ip: string; readonly records: number }[];
   } | null;
 }
@@ -282,7 +282,8 @@ suite('one `up`, used through the commands', { timeout: 170_000 }, () => {
 
     test('a collector accepts flows of its exporters and of no other address', async () => {
       const { report } = await collector(
-        ({ report: now }) => (now?.exporters[0]?.records ?? 0) > 0 && (now?.strangers ?? 0) > 0,
+        ({ report: now }) =>
+          (now?.exporters[0]?.records ?? 0) > 0 && (now?.unlisted_datagrams ?? 0) > 0,
       );
       clearInterval(flows);
       assert.equal(report?.listening, `127.0.0.1:${port}`);

@@ -3,9 +3,9 @@ import type { Problem } from './generated/operations.ts';
 interface Failure {
   /** The HTTP status. */
   readonly status: number;
-  /** What to program against, such as `rule_exists`; see /problems/<code>. */
+  /** The code to program against, such as `rule_exists`; see /problems/<code>. */
   readonly code: string;
-  /** What the operator finds the request under; null if the answer did not come from Portcullis. */
+  /** The id by which the operator finds the request under; null if the answer did not come from Portcullis. */
   readonly requestId: string | null;
 }
 

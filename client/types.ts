@@ -51,7 +51,7 @@ export interface AnyCallOptions extends WaitOptions {
 export type CallOptions<Headers extends string = never> = WaitOptions &
   Pick<AnyCallOptions, Extract<Headers, keyof AnyCallOptions>>;
 
-/** What the headers of an answer say. */
+/** Facts in the headers of an answer. */
 export interface ResponseInfo {
   readonly status: number;
   readonly requestId: string | null;
@@ -91,8 +91,8 @@ export interface WaitUntilLiveOptions extends WaitOptions {
 
 interface Common<Of> {
   /**
-   * What happens, from now on or after `lastEventId`: `for await (const event of client.events())`. Opens a broken
-   * connection again and misses nothing of the last seven days; an event of the kind `gap` says that it did.
+   * Streams events that happen, from now on or after `lastEventId`: `for await (const event of client.events())`.
+   * Opens a broken connection again and misses nothing of the last seven days; an event of the kind `gap` says that it did.
    */
   events(options?: EventOptions): AsyncGenerator<ReceivedEvent, void>;
   /** Pages of a list, one after the other: `for await (const page of client.pages.listAttacks())`. */

@@ -11,17 +11,19 @@ export interface BodySize {
 const BYTES_PER_CHARACTER = 12;
 /** Indentation, separators and a number or a literal. */
 const BYTES_PER_VALUE = 64;
-/** Of a text whose form is given by a format, such as a uuid. */
+/** The length of a text whose form is given by a format, such as a uuid. */
 const FORMATTED_LENGTH = 64;
 
-/** Of rows that anybody may call. */
+/** The size of bodies of rows that anybody may call. */
 const ANYONE: BodySize = { bytes: 4 * 1024, values: 500 };
-/** Of other rows at least, so that a list that is too long is refused by what it names. */
+/** The size of bodies of other rows at least, so that a list that is too long is refused by what it names. */
 const LEAST: BodySize = { bytes: 128 * 1024, values: 20_000 };
-/** Of other rows at most: a replace with thousands of rules is well below this. */
+/** The size of bodies of other rows at most: a replace with thousands of rules is well below this. */
 export const MOST: BodySize = { bytes: 512 * 1024, values: 80_000 };
 
-/** How large a body of an operation may be: what its schema can hold, between bounds; what anybody may send is small. */
+/**
+ * How large a body of an operation may be: what its schema can hold, between bounds; what anybody may send is small.
+ */
 export function bodyLimitOf(row: { readonly body?: TSchema; readonly role?: string }): BodySize {
   if (row.role === 'anyone') return ANYONE;
   const { bytes, values } = row.body === undefined ? LEAST : bodySizeOf(row.body);
@@ -40,7 +42,7 @@ export function bodySizeOf(schema: TSchema): BodySize {
   return sizeOf(schema);
 }
 
-/** What this reads of JSON Schema; the contract uses no references. */
+/** Keywords that this reads of JSON Schema; the contract uses no references. */
 interface Part {
   readonly type?: string;
   readonly properties?: Readonly<Record<string, Part>>;

@@ -13,7 +13,7 @@ export const ABILITIES = [
 ] as const;
 export type Ability = (typeof ABILITIES)[number];
 
-/** Of keys of the operator, which belong to no organisation. */
+/** The abilities of keys of the operator, which belong to no organisation. */
 export type OperatorAbility = 'operator.read' | 'operator.manage';
 
 /** The activation flag of an area, set by the operator for an organisation. */
@@ -29,7 +29,7 @@ export type HeaderUse = HeaderName | `${HeaderName}?`;
 export interface Link {
   readonly operationId: string;
   readonly description: string;
-  /** By the parameter name of the other operation. */
+  /** Parameters by the parameter name of the other operation. */
   readonly parameters: Readonly<Record<string, string>>;
   readonly body?: Readonly<Record<string, string | readonly string[]>>;
 }
@@ -48,8 +48,8 @@ export interface ResponseRow {
 }
 
 /**
- * What a person needs to use a row of the portal: a role in the organisation of the path, each including those before
- * it; a session alone; nothing; or to be an operator.
+ * The roles that a person needs to use a row of the portal: a role in the organisation of the path, each including
+ * those before it; a session alone; nothing; or to be an operator.
  */
 export const ROLES = ['read-only', 'member', 'admin', 'owner'] as const;
 export type Role = (typeof ROLES)[number];
@@ -57,7 +57,7 @@ export type Role = (typeof ROLES)[number];
 /** The media type of a PATCH. */
 export const MERGE_PATCH = 'application/merge-patch+json';
 
-/** What every row has. Routes, checks and OpenAPI are derived from it. */
+/** Fields that every row has. Routes, checks and OpenAPI are derived from it. */
 export interface Row {
   readonly operationId: string;
   /** A PATCH takes a merge patch (RFC 7396). */

@@ -15,7 +15,9 @@ import { SERVICE } from './schemas/declared/service.ts';
 
 export const OPERATOR_PREFIX = '/api/operator';
 
-/** What operates the fleet: a row per operation, for keys of the operator and for the sessions of operators. */
+/**
+ * Endpoints that operate the fleet: a row per operation, for keys of the operator and for the sessions of operators.
+ */
 export const OPERATOR_ENDPOINTS = [
   ...ORGANISATIONS,
   ...OPERATOR_SERVER_ENDPOINTS,

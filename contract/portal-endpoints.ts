@@ -9,7 +9,7 @@ import { PORTAL_WEBHOOK_ENDPOINTS } from './operations/portal-webhooks.ts';
 
 export const PORTAL_PREFIX = '/api/portal';
 
-/** What the portal calls beyond the interfaces: a row per operation, for signed-in people. */
+/** Endpoints that the portal calls beyond the interfaces: a row per operation, for signed-in people. */
 export const PORTAL_ENDPOINTS = [
   ...PORTAL_SIGN_IN_ENDPOINTS,
   ...PORTAL_ACCOUNT_ENDPOINTS,

@@ -7,7 +7,7 @@ interface ProblemEntry {
   readonly title: string;
   /** The meaning: a paragraph of plain text, shown at /problems/<code>. */
   readonly explanation: string;
-  /** What the caller can do about it. */
+  /** The remedy that is in the hands of the caller. */
   readonly remedy: string;
 }
 

@@ -19,6 +19,8 @@ export interface SchemaError {
   readonly detail: string;
   /** The keyword of JSON Schema that refused the value. */
   readonly keyword: string;
+  /** For an unknown field: the fields that its object may have. */
+  readonly known?: readonly string[];
 }
 
 /** Checks values against a TypeBox schema. Nothing is coerced, added or removed. */
@@ -41,13 +43,13 @@ export function createValidator<S extends TSchema>(schema: S): Validator<Static<
   };
 }
 
-/** What a schema names anywhere. */
+/** Names that a schema names anywhere. */
 interface Known {
   readonly fields: ReadonlySet<string>;
   /** The longest text that fits somewhere, in characters, and the longest list. */
   readonly longest: number;
   readonly mostItems: number;
-  /** Of them those whose value may have any fields. */
+  /** The fields among them whose value may have any fields. */
   readonly open: ReadonlySet<string>;
 }
 
@@ -119,16 +121,21 @@ export function pointerStep(key: string): string {
 type LibraryError = ReturnType<ReturnType<typeof Compile>['Errors']>[1][number];
 
 /**
- * Of a union (`string or null`) the library reports every branch: the branch that fits the value's type is explained,
- * or the union.
+ * Explains errors. Of a union (`string or null`) the library reports every branch: the branch that fits the value's
+ * type is explained, or the union.
  */
 function explainErrors(schema: TSchema, errors: readonly LibraryError[]): SchemaError[] {
   const explained = new Map<string, SchemaError>();
-  for (const error of withoutUnionNoise(errors)) {
+  for (const error of withoutUnionNoise(schema, errors)) {
     for (const pointer of pointersOf(error)) {
       if (explained.size >= MAX_ERRORS) break;
       if (explained.has(pointer)) continue;
-      explained.set(pointer, { pointer, detail: describe(schema, error), keyword: error.keyword });
+      explained.set(pointer, {
+        pointer,
+        detail: describe(schema, error),
+        keyword: error.keyword,
+        ...(error.keyword === 'additionalProperties' && { known: fieldsOf(schema, error) }),
+      });
     }
   }
   return [...explained.values()];
@@ -137,9 +144,8 @@ function explainErrors(schema: TSchema, errors: readonly LibraryError[]): Schema
 /** An error of an unrelated branch. */
 const MISFITS = new Set(['type', 'const', 'format']);
 
-function withoutUnionNoise(errors: readonly LibraryError[]): LibraryError[] {
-  // `additionalProperties: false` is reported as a false schema too.
-  const real = errors.filter(({ keyword }) => keyword !== 'boolean');
+function withoutUnionNoise(schema: TSchema, errors: readonly LibraryError[]): LibraryError[] {
+  const real = errors.filter((error) => !isRepeated(schema, error));
   const unions = real.filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf');
   if (unions.length === 0) return real;
   const spoken = new Set<string>();
@@ -156,18 +162,35 @@ function withoutUnionNoise(errors: readonly LibraryError[]): LibraryError[] {
   return [...kept, ...unions.filter((union) => !spoken.has(union.instancePath))];
 }
 
+/**
+ * Tells errors that another one explains: `additionalProperties: false` is a false schema too, a name fails the schema of
+ * names too, and a member that fails the schema of other members makes its object fail.
+ */
+function isRepeated(schema: TSchema, { keyword, schemaPath }: LibraryError): boolean {
+  if (keyword === 'boolean' || schemaPath.includes('/propertyNames')) return true;
+  if (keyword !== 'additionalProperties') return false;
+  const { additionalProperties } = Object(schemaAt(schema, schemaPath)) as Keywords;
+  return additionalProperties !== false;
+}
+
 function pointersOf({ instancePath, params }: LibraryError): string[] {
   const names: unknown = Object.entries(params).find(([name]) => NAMING.has(name))?.[1];
   if (!Array.isArray(names)) return [instancePath];
   return names.map((name) => `${instancePath}/${pointerStep(String(name))}`);
 }
 
-const NAMING = new Set(['requiredProperties', 'additionalProperties', 'unevaluatedProperties']);
+const NAMING = new Set([
+  'requiredProperties',
+  'additionalProperties',
+  'unevaluatedProperties',
+  'propertyNames',
+]);
 
 const DESCRIPTIONS: Readonly<Record<string, (params: Record<string, unknown>) => string>> = {
   required: () => 'is required',
   additionalProperties: () => 'is not a known field',
   unevaluatedProperties: () => 'is not a known field',
+  propertyNames: () => 'is not a valid name',
   type: ({ type }) => `must be ${namesOf(type)}`,
   enum: ({ allowedValues }) => `must be one of ${listOf(allowedValues)}`,
   const: ({ allowedValue }) => `must be ${JSON.stringify(allowedValue)}`,
@@ -202,6 +225,11 @@ function describeUnion(schema: TSchema, schemaPath: string, keyword: string): st
     return 'format' in branch ? `a valid ${String(branch.format)}` : 'something else';
   });
   return `must be ${join(names)}`;
+}
+
+function fieldsOf(schema: TSchema, { schemaPath }: LibraryError): string[] {
+  const { properties = {} } = Object(schemaAt(schema, schemaPath)) as Keywords;
+  return Object.keys(properties);
 }
 
 /** The part of a schema at a path such as `#/properties/source/anyOf/0`. */

@@ -1,10 +1,10 @@
 import type { Channel } from './db/listen.ts';
 
-/** What database notifications wake. */
+/** Parts that database notifications wake. */
 export interface Woken {
   readonly access: { forget(): void };
   readonly events: { wake(): void };
-  /** Of webhooks. */
+  /** The queue of webhooks. */
   readonly deliveries: { wake(): void };
   readonly links: { notify(channel: Channel, payload: string | null): void };
   readonly mitigations: { wake(): void };

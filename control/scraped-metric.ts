@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 
 export interface ScrapedMetric {
-  /** Without `portcullis_`. With `_total` at its end it is a counter, which others count; else a gauge. */
+  /** The name without `portcullis_`. With `_total` at its end it is a counter, which others count; else a gauge. */
   readonly name: string;
   readonly help: string;
   readonly labels: readonly string[];

@@ -9,7 +9,10 @@ import {
 import type { SpanProcessor } from '@opentelemetry/sdk-trace';
 /** The span of a request. */
 export interface RequestTrace {
-  /** What a generation remembers, so that whichever replica learns that it is live continues the trace. W3C `traceparent`. */
+  /**
+   * The trace that a generation remembers, so that whichever replica learns that it is live continues the trace. W3C
+   * `traceparent`.
+   */
   readonly traceparent: string;
   end(operation: string, status: number): void;
 }
@@ -19,7 +22,7 @@ export interface TracedGeneration {
   readonly cause: string;
   /** Time from accepted to live. */
   readonly tookMs: number;
-  /** Of the request that took it; null where it was not traced. */
+  /** The trace of the request that took it; null where it was not traced. */
   readonly traceparent: string | null;
 }
 

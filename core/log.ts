@@ -22,8 +22,9 @@ export function renderLogLine(name: string, fields: object, message: string): st
 function inWords(value: unknown): string {
   if (typeof value === 'string') return value;
   if (value instanceof Error) return describeError(value);
-  const said = typeof value === 'object' && value !== null && 'message' in value && value.message;
-  return typeof said === 'string' ? said : JSON.stringify(value);
+  const message =
+    typeof value === 'object' && value !== null && 'message' in value && value.message;
+  return typeof message === 'string' ? message : JSON.stringify(value);
 }
 
 /** The message of an error and of its causes, without stacks, each once. */

@@ -15,7 +15,7 @@ import {
 /** The configuration of an edge process. */
 export interface EdgeConfig {
   readonly name: string;
-  /** What control admits it by. Null only where control requires none. */
+  /** The credential that control admits it by. Null only where control requires none. */
   readonly credential: string | null;
   /** The Unix socket of the control plane. */
   readonly linkPath: string;
@@ -44,7 +44,7 @@ const configSchema = object<EdgeConfig>({
   managementProblem: withDefault(nullable(text(10_000)), null),
 });
 
-/** What the parent of the process sends when the management ports of the host change. */
+/** A message that the parent of the process sends when the management ports of the host change. */
 export type ManagementMessage = { readonly kind: 'management' } & Pick<
   EdgeConfig,
   'management' | 'managementProblem'

@@ -198,10 +198,10 @@ if (process.connected) {
 }
 
 process.on('message', (message) => {
-  const { kind, ...said } = message as ManagementMessage;
+  const { kind, ...report } = message as ManagementMessage;
   if (kind !== 'management') return;
-  ({ managementProblem } = said);
-  agent.setManagement(said.management);
+  ({ managementProblem } = report);
+  agent.setManagement(report.management);
 });
 
 function readOptions() {

@@ -26,7 +26,11 @@ const CHECKS: readonly Check[] = [
   { name: 'lint', ...tool('oxlint', '--type-aware', '--deny-warnings') },
   { name: 'format', ...tool('biome', 'format', '.') },
   { name: 'dead code', ...tool('knip', '--no-progress') },
-  { name: 'boundaries', command: node, args: ['--test', 'lab/structure/architecture.test.ts'] },
+  {
+    name: 'boundaries',
+    command: node,
+    args: ['--test', 'lab/structure/architecture.test.ts', 'lab/structure/words.test.ts'],
+  },
   { name: 'OpenAPI', command: node, args: ['contract/build-openapi.ts', '--check'] },
   { name: 'client types', command: node, args: ['client/build-operations.ts', '--check'] },
   {
@@ -36,6 +40,7 @@ const CHECKS: readonly Check[] = [
   },
   { name: 'tables', command: node, args: ['control/db/build-tables.ts', '--check'] },
   { name: 'rooms', command: node, args: ['lab/structure/build-picture.ts', '--check'] },
+  { name: 'commit subjects', command: node, args: ['lab/structure/commit-subjects.ts'] },
   // A lock file made where a package of another platform cannot be had loses it, and `npm ci` then refuses.
   { name: 'lock file', command: 'npm', args: ['ci', '--dry-run', '--ignore-scripts'] },
   ...scripts.map((script) => ({ name: script, command: 'bash', args: ['-n', script] })),

@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test';
 import { cgroupRoot } from './stack/booted-root.ts';
 import { createMemoryGroup } from './kernel/memory-group.ts';
 
-/** What a test needs of the machine beyond Node. */
+/** The needs of a test, beyond Node, of its machine. */
 export type Need =
   | 'root'
   | 'netns'

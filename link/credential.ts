@@ -21,8 +21,8 @@ const document = object({
 export type RemoteCredential = Static<typeof document>;
 
 /**
- * What an agent presents to control. The secret alone is for the socket of control's host; a JSON document also says how
- * control is reached over NATS.
+ * The proof that an agent presents to control. The secret alone is for the socket of control's host; a JSON document
+ * also says how control is reached over NATS.
  */
 export type Credential =
   | { readonly secret: string; readonly remote: null }

@@ -21,7 +21,7 @@ export interface JoinKey {
 export interface JoinProof {
   /** Ed25519, 32 bytes in base64url. */
   readonly public_key: string;
-  /** Of the kind and the token, 64 bytes in base64url. */
+  /** The signature of the kind and the token, 64 bytes in base64url. */
   readonly signature: string;
 }
 

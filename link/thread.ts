@@ -9,7 +9,7 @@ export type ThreadAnswer<Answer> =
   | { readonly ok: false; readonly failure: ThreadFailure };
 
 export interface ThreadOptions {
-  /** Of one order; its thread is ended then. */
+  /** The time limit of one order; its thread is ended then. */
   readonly limitMs: number;
   /** An idle thread uses memory, and takes 0.1 s to begin. */
   readonly idleMs?: number;

@@ -24,7 +24,7 @@ const configSchema = object({
   openNetworks: array(filled, 10_000),
   /** The uids and gids of the servers, one each; used if the agent is root. */
   accounts: object({ first: integer(1, 2 ** 32), last: integer(1, 2 ** 32) }),
-  /** What happens to the servers when the node stops; a killed node always leaves them running. */
+  /** The fate of the servers when the node stops; a killed node always leaves them running. */
   onStop: oneOf('leave', 'end'),
 });
 export type NodeConfig = Static<typeof configSchema>;

@@ -20,7 +20,7 @@ import { createGuard } from './engine/docker/network/guard.ts';
 import type { Engine } from './engine/engine.ts';
 import { HostEngine } from './engine/host-engine.ts';
 import { ProcessEngine } from './engine/process/process.ts';
-import { openProcessImages } from './examples/images.ts';
+import { openProcessImages } from './process-images.ts';
 import { LocalImages } from './images/local-images.ts';
 import { Journal } from './journal/journal.ts';
 import { serversFolder } from './server-folder/folder.ts';

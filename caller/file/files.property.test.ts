@@ -53,7 +53,7 @@ function sourceOf(ip: string, name: string): string {
   return SOURCES[name as 'a' | 'b'][ip.includes(':') ? 1 : 0] ?? '';
 }
 
-/** As YAML, which JSON is. Rules and filters that a file may not have twice are there once. */
+/** YAML of the addresses, as YAML, which JSON is. Rules and filters that a file may not have twice are there once. */
 function textOf(
   addresses: readonly (readonly [string, Partial<Record<string, unknown>>])[],
 ): string {

@@ -1,9 +1,8 @@
-import { isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
+import { isMap, isScalar, isSeq, type Node } from 'yaml';
+import { parseYaml, type Position, START } from '@portcullis/core/yaml/parse-yaml.ts';
 import { usageError } from '../exit.ts';
 
-export interface Mistake {
-  readonly line: number;
-  readonly column: number;
+export interface Mistake extends Position {
   /** A sentence. */
   readonly message: string;
 }
@@ -13,24 +12,22 @@ const MAX_BYTES = 64 * 1024 * 1024;
 
 /** The mistakes of a file, in the order of its lines. */
 export class Mistakes {
-  readonly #lines = new LineCounter();
   readonly #found: Mistake[] = [];
+  #positionOf: (offset: number) => Position = () => START;
 
   /** The content of a YAML file; null if it is no YAML, and the mistakes say why. */
   read(text: string): Place | null {
-    if (text.length > MAX_BYTES) {
-      this.add(0, `The file is larger than ${MAX_BYTES / 1024 / 1024} MiB.`);
+    const parsed = parseYaml(text, { maxBytes: MAX_BYTES });
+    if (!parsed.ok) {
+      this.#found.push(...parsed.errors);
       return null;
     }
-    const document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false });
-    for (const { pos, message } of document.errors) this.add(pos[0], `${message}.`);
-    if (document.errors.length > 0) return null;
-    return new Place(document.contents, 0, this);
+    this.#positionOf = parsed.positionOf;
+    return new Place(parsed.document.contents, 0, this);
   }
 
   add(offset: number, message: string): void {
-    const { line, col } = this.#lines.linePos(offset);
-    this.#found.push({ line: Math.max(1, line), column: Math.max(1, col), message });
+    this.#found.push({ ...this.#positionOf(offset), message });
   }
 
   /** Throws an error with all of them, one a line. */
@@ -74,13 +71,15 @@ export class Place {
     const found = new Map<string, Place>();
     for (const { key, value } of node.items) {
       const offset = key.range?.[0] ?? this.offset;
-      if (isScalar(key)) found.set(String(key.value), new Place(value, offset, this.#mistakes));
-      else this.#mistakes.add(offset, 'A name is plain text.');
+      const name = isScalar(key) ? String(key.value) : null;
+      if (name === null) this.#mistakes.add(offset, 'A name is plain text.');
+      else if (found.has(name)) this.#mistakes.add(offset, `"${name}" is here twice.`);
+      else found.set(name, new Place(value, offset, this.#mistakes));
     }
     return found;
   }
 
-  /** As `entries`, of known names only: others are mistakes, with the name that was probably meant. */
+  /** Like `entries`, of known names only: others are mistakes, with the name that was probably meant. */
   fields<Name extends string>(
     what: string,
     names: readonly Name[],
@@ -129,7 +128,10 @@ export function nearest<Name extends string>(name: string, names: readonly Name[
   return near !== undefined && near.distance <= Math.max(1, near.one.length / 3) ? near.one : null;
 }
 
-/** The fewest letters to insert, remove, replace or exchange. https://en.wikipedia.org/wiki/Damerau-Levenshtein_distance */
+/**
+ * The fewest letters to insert, remove, replace or exchange.
+ * https://en.wikipedia.org/wiki/Damerau-Levenshtein_distance
+ */
 function distanceOf(a: string, b: string): number {
   let before: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, index) => index);

@@ -31,7 +31,7 @@ import type { WantedAddress, WantedFilter } from './rules-file.ts';
 /** An address as it is accepted. */
 export interface AddressState {
   readonly accepted: Accepted;
-  /** What a replace names, so that it meets the state that was planned. */
+  /** The version that a replace names, so that it meets the state that was planned. */
   readonly etag: string | null;
   /** Networks that are blocked on this address itself. */
   readonly blocked: readonly string[];
@@ -64,11 +64,11 @@ export interface MergedAddress {
   readonly change: ExplainedChange | null;
   /** Changes of the default and of blocked sources. */
   readonly settings: readonly Change[];
-  /** What the file names and a group has, and what it does not name and stays. */
+  /** Notes on what the file names and a group has, and on what it does not name and stays. */
   readonly notes: readonly string[];
 }
 
-/** What makes an address as the file says. */
+/** The plan that makes an address as the file says. */
 export interface AddressPlan extends Omit<MergedAddress, 'settings'> {
   readonly changes: readonly Change[];
   /** Why control would refuse it. */
@@ -243,7 +243,7 @@ export function asWanted(
   return { action, protocol, source, port, namedPort, ref, expiresAt, accepted };
 }
 
-/** As few as the limit on the ports of one allows. */
+/** Sends rules in the fewest requests that the limit on the ports of one allows. */
 function sentAdded(rules: readonly WantedRule[], maxPorts: number): AddressReplacement['rules'] {
   return joinPorts(rules).flatMap(([first, ports]) => {
     if (ports.length < 2) return [sentWanted(first)];

@@ -24,7 +24,7 @@ export interface Expectation {
   readonly source: string | null;
 }
 
-/** What a file says of an address. Absent parts stay as they are. */
+/** The content of a file for one address. Absent parts stay as they are. */
 export interface WantedAddress {
   readonly ip: string;
   readonly default?: 'accept' | 'deny';

@@ -3,7 +3,7 @@ import type { Tx } from '@portcullis/control/db/database.ts';
 import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 import { usageError } from '@portcullis/caller/exit.ts';
 
-/** What is declared of a host by its name alone. Cards of Linux are `eth0`, `ens3` or `enp1s0`: the host itself knows which it has. */
+/** The declaration of a host by its name alone. Cards of Linux are `eth0`, `ens3` or `enp1s0`: the host itself knows which it has. */
 const DECLARED = { edge: { devices: ['e*'] }, node: {} } as const;
 
 /** Makes an edge or a node by hand, as the portal's "Add a host" does. Returns false if it is there already. */

@@ -20,7 +20,7 @@ export function requireJoinUrl(text: string, option: string): string {
   );
 }
 
-/** What to know of a command that only this host can run; null for all others. */
+/** A remark on a command that only this host can run; null for all others. */
 export function remarkOn(url: string): string | null {
   return isLoopbackHost(new URL(url).hostname)
     ? `${url} is this host alone. For another one, start control with "portcullis up --hosts", or give --url.`

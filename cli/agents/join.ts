@@ -17,7 +17,7 @@ import { postToControl } from './pinned-request.ts';
 interface JoinOptions {
   readonly data?: string;
   readonly foreground?: boolean;
-  /** Of a node. */
+  /** The engine of a node. */
   readonly engine?: string;
   readonly replace?: boolean;
   readonly wait: string;
@@ -25,7 +25,7 @@ interface JoinOptions {
 
 const POLL_MS = 1_000;
 const LONGEST_WAIT_MS = 7 * 86_400_000;
-/** What `state` says within this time after the start is printed; the agent goes on without. */
+/** The time after the start in which what `state` reports is printed; the agent goes on without. */
 const LIVE_MS = 120_000;
 
 /**
@@ -101,7 +101,10 @@ async function join({ kind, url, token: pasted, options, role, run }: Join): Pro
   print(await live);
 }
 
-/** As the command of a container, which runs again with the state that is there: its token was used by the first run. */
+/**
+ * Goes on like the command of a container, which runs again with the state that is there: its token was used by the
+ * first run.
+ */
 async function goOn({
   kind,
   file,
@@ -119,7 +122,7 @@ function withArticle(kind: AgentRef['kind']): string {
   return kind === 'edge' ? 'an edge' : `a ${kind}`;
 }
 
-/** What is missing here is said before the token is spent. */
+/** Requirements of the host; what is missing is said before the token is spent. */
 function requireHost(kind: AgentRef['kind'], { foreground, engine }: JoinOptions): void {
   const isRoot = process.getuid?.() === 0;
   const needsRoot = kind === 'edge' || (kind === 'node' && engine !== 'process');

@@ -7,7 +7,7 @@ const UNKNOWN =
   'It is not known by which port this host is administered: no sshd listens here. Name the ports with --management, such as tcp/22.';
 
 /**
- * By which ports this host is administered: what `--management` names, what this process needs (`own`), and what sshd
+ * The ports by which this host is administered: what `--management` names, what this process needs (`own`), and what sshd
  * listens on now. Only root sees the sockets of other processes, so the parent of the edge looks, not the edge.
  */
 export class HostManagement {

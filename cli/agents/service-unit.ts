@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { quoteUnitWord } from '@portcullis/edge/boot/unit.ts';
 import { usageError } from '@portcullis/caller/exit.ts';
 
-/** What each role waits for, and what it is. */
+/** The dependencies and the description of each role. */
 export const ROLES = {
   up: { description: 'the whole platform on this machine', after: 'network-online.target' },
   control: { description: 'the control plane', after: 'network-online.target postgresql.service' },
@@ -27,7 +27,7 @@ const CONTROL_CHARACTER = /\p{Cc}/u;
 /** Where the package installs; a checkout may lie where no other account can read it. */
 const INSTALLED = '/usr/lib/portcullis/';
 
-/** Of every role. */
+/** Settings of every role. */
 const SHARED = `NoNewPrivileges=yes
 PrivateTmp=yes
 ProtectHome=yes
@@ -38,12 +38,12 @@ SystemCallArchitectures=native
 `;
 
 /**
- * What an installed role is confined to. Control is an account without capabilities but that for ports below 1024; its
+ * The confinement of an installed role. Control is an account without capabilities but that for ports below 1024; its
  * ExecStartPre makes the folder of the socket for edges of this host, which root's group can enter. Edge and node drop
  * capabilities by setpriv, so their units keep setpcap for that; net_admin and net_raw for nftables, XDP, conntrack and
  * raw sockets; bpf and perfmon for the early drop; sys_admin to mount its file system; and the node chown, dac_override,
- * fowner, setuid, setgid and kill, for the folders and processes of games; what it may not, mount them nosuid, is done for it
- * before, in the host's own view of mounts (`+`). `up` is all of them.
+ * fowner, setuid, setgid and kill, for the folders and processes of games; what it may not, mount them nosuid, is
+ * done for it before, in the host's own view of mounts (`+`). `up` is all of them.
  */
 const CONFINED: Readonly<Record<Role, string>> = {
   control: `User=portcullis
@@ -81,8 +81,8 @@ ${SHARED}`,
 };
 
 /**
- * What a role stops it stops in order: so systemd signals only the main process. From a checkout it restricts little, as the
- * role gives up the rights that it does not need by itself.
+ * The unit of a role. Anything that it stops ends in order: so systemd signals only the main process. From a checkout
+ * it restricts little, as the role gives up the rights that it does not need by itself.
  */
 export function renderService(
   role: Role,

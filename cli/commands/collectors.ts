@@ -116,6 +116,8 @@ function collectorView({ report, ...one }: KnownCollector): object {
       problem: report.problem,
       buffer_bytes: report.bufferBytes,
       socket_drops: report.socketDrops,
+      unlisted_datagrams: report.unknownExporters,
+      // The previous name, which goes with the next version.
       strangers: report.unknownExporters,
       outside: report.outside,
       exporters: report.exporters.map(exporterView),

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { withDatabase } from '../database.ts';
 import { usageError } from '@portcullis/caller/exit.ts';
 import { addressOf, type DatabaseOptions, withDatabaseOptions } from '../options.ts';
@@ -9,6 +9,7 @@ import { append, saveFiles } from './server-files.ts';
 interface ConfigOptions extends DatabaseOptions {
   readonly listen: string;
   readonly out: string;
+  readonly folder?: string;
   readonly name?: readonly string[];
   readonly clusterListen?: string;
   readonly routes?: string;
@@ -24,7 +25,7 @@ export function addNats(program: Command): void {
 Agents on the host of control need none of this: they use its sockets.
 
   portcullis nats config --listen 0.0.0.0:4222 --name nats.example.net --out nats    a folder for one server
-  cd nats && nats-server -c nats.conf                                     there: Debian's package suffices
+  nats-server -c nats/nats.conf                                           Debian's package suffices
   portcullis control --nats tls://nats.example.net:4222                   before or after it
   portcullis edges enrol fra1 --remote --save fra1.json                   then, for each agent of another host
 
@@ -38,6 +39,10 @@ Of a cluster, each server gets a folder of its own:
       .description('write what a NATS server needs to serve this installation and nobody else')
       .requiredOption('--listen <host:port>', 'where the server listens')
       .requiredOption('--out <dir>', 'the folder; its files are replaced')
+      .option(
+        '--folder <dir>',
+        'where the folder is on the host of the server (default: that of --out)',
+      )
       .option(
         '--name <host>',
         'a name or address by which it is reached; repeatable (default: the host of --listen)',
@@ -65,23 +70,26 @@ async function writeConfig(options: ConfigOptions): Promise<void> {
   for (const route of others) addressOf('--routes', route);
   if (clusterListen !== undefined) addressOf('--cluster-listen', clusterListen);
   const cluster = clusterListen === undefined ? null : { listen: clusterListen, routes: others };
+  const made = resolve(out);
+  const folder = resolve(options.folder ?? made);
   const { makeServerFiles } = await import('@portcullis/control/nats/server-files.ts');
   const files = await withDatabase(
     options,
-    (db) => makeServerFiles(db, { listen, names: [first, ...more], cluster }),
+    (db) => makeServerFiles(db, { folder, listen, names: [first, ...more], cluster }),
     { create: true },
   );
-  const folder = resolve(out);
-  saveFiles(folder, files);
+  saveFiles(made, files);
   const { port } = addressOf('--listen', listen);
   const url = `tls://${first.includes(':') ? `[${first}]` : first}:${port}`;
   if (options.json === true) {
-    printJson({ folder, files: files.map(({ name }) => name), url });
+    printJson({ folder: made, files: files.map(({ name }) => name), url });
     return;
   }
   print(
-    `${folder} has what the server needs. Copy it to its host if that is another one; server.key is secret.`,
+    folder === made
+      ? `${made} has what the server needs, if that runs here; for another host, give --folder. server.key is secret.`
+      : `${made} has what the server needs. Copy it to ${folder} on its host; server.key is secret.`,
   );
-  print(`  cd ${folder} && nats-server -c nats.conf`);
+  print(`  nats-server -c ${join(folder, 'nats.conf')}`);
   print(`  portcullis control --nats ${url}`);
 }

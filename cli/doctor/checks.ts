@@ -9,7 +9,7 @@ export type Role = (typeof ROLES)[number];
 export interface Finding {
   readonly check: string;
   readonly state: 'ok' | 'warning' | 'fault';
-  /** What is there. */
+  /** The value that was found. */
   readonly found: string;
   /** How to repair it; null where nothing is wrong. */
   readonly repair: string | null;
@@ -20,7 +20,7 @@ export interface Asked {
   readonly dataDir: string;
   /** The contents of the agent's credential file; null: there is none, or the role has none. */
   readonly credential: string | null;
-  /** Of control; null: not given. */
+  /** The URL of control; null: not given. */
   readonly url: string | null;
 }
 
@@ -54,14 +54,14 @@ const disk: Check = (host, { dataDir }) => {
 };
 
 const clock: Check = (host) => {
-  const said = host.output('timedatectl', 'show', '--property=NTPSynchronized', '--value');
-  if (said === 'yes') return ok('clock', 'synchronised');
+  const answer = host.output('timedatectl', 'show', '--property=NTPSynchronized', '--value');
+  if (answer === 'yes') return ok('clock', 'synchronised');
   const tracked = host.output('chronyc', '-n', 'tracking');
   if (tracked !== null && /Leap status +: Normal/.test(tracked))
     return ok('clock', 'synchronised by chrony');
   return warning(
     'clock',
-    said === 'no' ? 'not synchronised' : 'nothing says that it is synchronised',
+    answer === 'no' ? 'not synchronised' : 'nothing says that it is synchronised',
     'install chrony: times of attacks, ends of rules and certificates depend on it',
   );
 };
@@ -362,7 +362,7 @@ const CHECKS: readonly Check[] = [
   reachable,
 ];
 
-/** What works on a host for its role and what does not, in the order of repair. */
+/** Checks what works on a host for its role and what does not, in the order of repair. */
 export async function examine(host: Host, asked: Asked): Promise<readonly Finding[]> {
   const found: Finding[] = [];
   for (const check of CHECKS) {

@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { dirname } from 'node:path';
 import { readHostNetwork } from '../up/host-network.ts';
 
-/** What the checks read of a host. Nothing of it changes anything. */
+/** Facts of a host that the checks read. Nothing of it changes anything. */
 export interface Host {
   readonly isRoot: boolean;
   /** Trimmed; null: there is no such file, or it may not be read. */
@@ -14,7 +14,7 @@ export interface Host {
   output(command: string, ...args: readonly string[]): string | null;
   /** The nearest folder that exists; null if it cannot be read. */
   disk(path: string): { readonly freeBytes: number; readonly sizeBytes: number } | null;
-  /** Of the outside. */
+  /** Devices that lead to the outside. */
   devices(): readonly string[];
   reaches(host: string, port: number): Promise<boolean>;
   /** The HTTP status, or why there is none. */

@@ -20,8 +20,8 @@ import { isInstalled, MOVED_TO } from './choose.ts';
 import { usesServers } from './users.ts';
 
 /**
- * What an installation is. The edge enrols itself again: what it had kept as a user, it had never enforced. The database
- * comes last, because with it the new directory is an installation.
+ * The parts of an installation. The edge enrols itself again: what it had kept as a user, it had never enforced. The
+ * database comes last, because with it the new directory is an installation.
  */
 const PARTS = ['first-key-unseen', 'fleet-keys-unseen', 'collectors', 'node', 'postgres'] as const;
 /** State of processes that ran there. */
@@ -114,7 +114,9 @@ interface Reader {
   readonly done: Promise<void>;
 }
 
-/** Locks the original as its own processes do, notes where it goes, and writes it to stdout. Runs until stdin closes. */
+/**
+ * Locks the original as its own processes do, notes where it goes, and writes it to stdout. Runs until stdin closes.
+ */
 function readAs({ uid, gid }: Owner, from: string, into: string): Reader {
   const parts = PARTS.filter((part) => existsSync(join(from, part)));
   const exclude = LEFT_OUT.map((path) => `--exclude=${path}`);
@@ -150,8 +152,8 @@ async function copy({ stdout, done }: Reader, staging: string, account: Account)
     env: ENVIRONMENT,
     stdio: ['pipe', 'ignore', 'pipe'],
   });
-  let said = '';
-  writer.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
+  let errors = '';
+  writer.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
   writer.stdin.on('error', () => {});
   stdout.pipe(writer.stdin);
   const [code] = (await once(writer, 'close')) as [number | null];
@@ -160,7 +162,7 @@ async function copy({ stdout, done }: Reader, staging: string, account: Account)
   await done.catch((error: unknown) => {
     if (code === 0 || error instanceof InUse) throw error;
   });
-  if (code !== 0) throw failed(`${staging} could not be written: ${said.trim()}`);
+  if (code !== 0) throw failed(`${staging} could not be written: ${errors.trim()}`);
 }
 
 /**

@@ -17,15 +17,16 @@ export interface InstallationFacts {
 
 export interface Installation {
   readonly dataDir: string;
-  /** What `up` says about the other one. */
+  /** A sentence that `up` says about the other one. */
   readonly notice: string | null;
   /** The only installation is another account's, which root can adopt: `up` asks. */
   readonly adoptable: string | null;
 }
 
 /**
- * Which installation a command works on when no --data says so. Where there are two, each has keys that the other does not
- * know, and that is said. The other is never taken unasked: agents of root have few rights in a user's directory. Pure.
+ * Chooses the installation that a command works on when no --data says so. Where there are two, each has keys that
+ * the other does not know, and that is said. The other is never taken unasked: agents of root have few rights in a
+ * user's directory. Pure.
  */
 export function chooseInstallation(facts: InstallationFacts): Installation {
   const { own, other, isInstalled, isRoot } = facts;

@@ -9,7 +9,7 @@ const LAUNCHER = join(import.meta.dirname, '..', '..', 'portcullis');
 interface Target {
   /** The installation that the command works on; --data is left out where it is the default of root. */
   readonly dataDir?: string;
-  /** Of the control plane, if it was given; left out where it is the default. */
+  /** The URL of the control plane, if it was given; left out where it is the default. */
   readonly url?: string | undefined;
   /** It needs root. */
   readonly asRoot?: boolean;
@@ -33,7 +33,7 @@ function sudo(): string[] {
   return ['sudo', ...(process.env['DATABASE_URL'] ? ['--preserve-env=DATABASE_URL'] : [])];
 }
 
-/** As it is found on the PATH, else by the path of this checkout. */
+/** The program as found on the PATH, else by the path of this checkout. */
 function program(): string {
   const folders = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
   if (folders.some((folder) => isExecutable(join(folder, 'portcullis')))) return 'portcullis';

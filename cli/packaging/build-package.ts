@@ -38,7 +38,7 @@ const NAME = `portcullis_${manifest.version}_${architecture}`;
 /** Not needed to run: tests, what tests use, and what the portal was built of. */
 const LEFT_OUT =
   /^(?:(?:lab|bench|portal|deploy|cli\/packaging|\.[^/]+)\/|\.git)|(?:\.test\.tsx?|(?:^|\/)testing\/.*)$/;
-/** Of packages: their tests and pages, and settings of tools. */
+/** Parts of packages: their tests and pages, and settings of tools. */
 const NOT_RUN = [
   '**/node_modules/*/{test,tests,benchmarks,benchmark,integration,examples,scripts}',
   '{*,@*/*}/{test,tests,benchmarks,benchmark,integration,examples,scripts}',
@@ -97,7 +97,7 @@ function fill(place: string): void {
   run('find', modules, '-type', 'f', '!', '-path', '*/bin/*', '-exec', 'chmod', 'a-x', '{}', '+');
 }
 
-/** What lintian asks for, and why it may find what others have built. */
+/** Documentation that lintian asks for, and why it may find what others have built. */
 function writeDocumentation(share: string, place: string): void {
   const write = (path: string, text: string | Buffer): void => {
     mkdirSync(dirname(join(share, path)), { recursive: true });

@@ -61,7 +61,10 @@ export async function adopt(from: string | null, dataDir: string): Promise<void>
   );
 }
 
-/** As root, the edge has few rights: in a directory of another account it could keep nothing, and not be disabled. */
+/**
+ * Requires the rights of an edge. As root, the edge has few rights: in a directory of another account it could keep
+ * nothing, and not be disabled.
+ */
 export function requireEdgeRights(dataDir: string): void {
   if (process.getuid?.() !== 0) return;
   const edge = join(dataDir, 'edge');

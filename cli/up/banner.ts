@@ -15,7 +15,7 @@ export interface Started {
   /** The command that enforces. */
   readonly enforce: string;
   readonly firstOperator: FirstOperator;
-  /** Of --hosts; null without. */
+  /** The hosts of --hosts; null without. */
   readonly hosts: StartedHosts | null;
   readonly fleet: PreparedFleet;
   readonly mode: 'enforce' | 'observe';
@@ -43,7 +43,7 @@ export function describeStart(started: Started, asJson: boolean): void {
   else for (const line of linesOf(started)) print(line);
 }
 
-/** As soon as they are made: nothing shows them again. */
+/** Shows keys as soon as they are made: nothing shows them again. */
 export function showKeys(keys: PreparedFleet['keys']): void {
   for (const key of keys) {
     print(`API key ${key.name} of ${key.organisation} (shown only once):`);

@@ -21,7 +21,7 @@ export interface FirstServer {
 
 const NAME = 'Hearth';
 const PREFERRED_PORT = 4_000;
-/** Of a host without an address that others reach. */
+/** The address of a host without an address that others reach. */
 const LOOPBACK = '127.0.0.1';
 /** For a build of a few files and the start of a small program on a loaded machine. */
 const START_TIMEOUT_MS = 30_000;

@@ -8,7 +8,7 @@ import { EXAMPLE_ADDRESS, type HostNetwork } from './host-network.ts';
 import { FIRST_KEY } from './first-key.ts';
 import { type FirstServer, createFirstServer } from './first-server.ts';
 
-/** What the first start created. */
+/** Everything that the first start created. */
 export interface FirstStart {
   readonly organisation: string;
   /** The secret of the key, which cannot be read again. */

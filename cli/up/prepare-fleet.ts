@@ -26,7 +26,7 @@ export interface Enrolled {
   readonly credential: string;
 }
 
-/** What this machine runs of the fleet. */
+/** The parts of the fleet that this machine runs. */
 export interface PreparedFleet {
   /** The edge of this machine; null if the fleet has none. */
   readonly edge: Enrolled | null;

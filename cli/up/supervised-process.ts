@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { ProcessSpec } from '../agents/processes.ts';
 
-/** What a process reports about itself when it is ready. */
+/** Facts that a process reports about itself when it is ready. */
 export type ReadyFacts = Readonly<Record<string, string>>;
 
 interface ReadyMessage {

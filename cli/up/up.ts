@@ -50,10 +50,10 @@ interface Stoppable {
 
 interface Platform {
   readonly options: UpOptions;
-  /** Of --fleet. */
+  /** The file of --fleet. */
   readonly fleetFile: FleetFile | null;
   readonly data: DataDirectory;
-  /** Of --hosts; null without. */
+  /** The hosts of --hosts; null without. */
   readonly hosts: Hosts | null;
   /** Undefined without --engine. */
   readonly engine: NodeConfig['engine'] | undefined;
@@ -207,7 +207,10 @@ async function invite(
   return { hosts, fingerprint: prepared.fingerprint, invitations };
 }
 
-/** By which this process reaches control: its certificate is for this address, whatever its name resolves to here. */
+/**
+ * The URL by which this process reaches control: its certificate is for this address, whatever its name resolves to
+ * here.
+ */
 function ownUrl({ hosts }: Platform, url: string): string {
   if (hosts === null) return url;
   const { port, hostname } = new URL(url);
@@ -244,7 +247,10 @@ function step({ options, startedMs, stopping }: Platform, what: string): void {
   process.stderr.write(`${styled('dim', `${seconds.padStart(5)} s  ${what}`, process.stderr)}\n`);
 }
 
-/** Without root it can only observe, which the output says in words: what it cannot do besides is no news. */
+/**
+ * The environment of an edge: without root it can only observe, which the output says in words: what it cannot do
+ * besides is no news.
+ */
 function edgeEnvironment(options: UpOptions): NodeJS.ProcessEnv {
   const env = controlEnvironment(options);
   return process.getuid?.() === 0 ? env : { PORTCULLIS_LOG_LEVEL: 'error', ...env };

@@ -387,9 +387,9 @@ export type AttackMitigation = {
   /** `observe` marks what would have been dropped, and drops nothing. Later versions may add values. */
   readonly mode: 'enforce' | 'observe' | (string & {});
   readonly since: string;
-  /** When it was withdrawn; null: it stands, as far as the edge has said. */
+  /** When it was withdrawn; null: it stands, as far as the edge has reported. */
   readonly until: string | null;
-  /** Why it was withdrawn: the attack is over, nothing was heard of it any more, somebody cancelled, or settings say otherwise. Null: it stands, or an edge did it by itself. Later versions may add values. */
+  /** Why it was withdrawn: the attack is over, nothing was reported of it any more, somebody cancelled, or settings say otherwise. Null: it stands, or an edge did it by itself. Later versions may add values. */
   readonly ended_because: 'over' | 'expired' | 'cancelled' | 'settings' | (string & {}) | null;
 };
 
@@ -1213,9 +1213,9 @@ export type EdgeAnswer = {
   readonly explanation: string;
   /** `observe`: it drops nothing. `no_device`: neither does it, because no packet can come in by its devices. */
   readonly mode: 'enforce' | 'observe' | 'no_device';
-  /** Of the policy that judged. */
+  /** The generation of the policy that was evaluated. */
   readonly generation: number;
-  /** Whether it judges by the accepted policy of the address. */
+  /** Whether it evaluates the accepted policy of the address. */
   readonly up_to_date: boolean;
   /** `disturbed`: somebody else changed what the edge put into its kernel, and it is not mended yet. `unknown`: the edge cannot look. Later versions may add values. */
   readonly kernel: 'undisturbed' | 'disturbed' | 'unknown' | (string & {});
@@ -1344,9 +1344,9 @@ export type ExplainRequest = {
   readonly icmp_type?: number;
   /** With icmp; default 0. */
   readonly icmp_code?: number;
-  /** Judge by what was accepted, or by what is live on every edge: nothing while no edge enforces. */
+  /** Evaluate what was accepted, or what is live on every edge: nothing while no edge enforces. */
   readonly view?: 'accepted' | 'live';
-  /** Judge by what is accepted as this would change it; nothing is written, and what would refuse the change refuses it here. No edge is asked. */
+  /** Evaluate what is accepted as this would change it; nothing is written, and what would refuse the change refuses it here. No edge is asked. */
   readonly change?: ExplainedChange | null;
 };
 
@@ -1600,7 +1600,7 @@ export type GameServerBuildState = {
   readonly epoch: number;
   /** Where it runs. */
   readonly node: string;
-  /** Whether its node was heard lately. */
+  /** Whether its node reported lately. */
   readonly node_connected: boolean;
   /** What it is. */
   readonly egg: string;
@@ -1708,7 +1708,7 @@ export type GameServerStatus = {
   readonly crashed_at: string | null;
   /** Where it runs. */
   readonly node: string;
-  /** Whether its node was heard lately. */
+  /** Whether its node reported lately. */
   readonly node_connected: boolean;
   /** What it is. */
   readonly egg: string;

@@ -30,7 +30,7 @@ export interface AggregateOptions {
   readonly nowMs: number;
 }
 
-/** Without configured prefixes: the smallest announced prefix of each family. */
+/** The prefix lengths without configured prefixes: the smallest announced prefix of each family. */
 const USUAL_LENGTHS = { 4: 24, 6: 48 } as const;
 const MIN_PREFIXES = 16_384;
 const MAX_PREFIXES = 131_072;
@@ -68,7 +68,7 @@ export class Aggregate {
   readonly #lengths: Readonly<Record<4 | 6, readonly number[]>>;
   readonly #sketch = new Sketch();
   readonly #timeline: Timeline;
-  /** By observer number. */
+  /** Playouts by observer number. */
   readonly #playouts = new Map<number, Playout>();
   readonly #lastSeen = new Map<number, number>();
   readonly #addressLeaders: Leaders;

@@ -28,9 +28,9 @@ class Period {
   /** Sampled packets, and the packets that they stand for. */
   samples = 0;
   packets = 0;
-  /** By protocol and source. */
+  /** Packets by protocol and source. */
   readonly sources = new Map<Key, number>();
-  /** By protocol and port. */
+  /** Packets by protocol and port. */
   readonly sourcePorts = new Map<number, number>();
   readonly destinationPorts = new Map<number, number>();
 

@@ -16,7 +16,7 @@ export class Reported {
   frameBytes = 0;
   samplingRate = 0;
   sampler: number | null = null;
-  /** Of options data: a scope such as a line card. */
+  /** The scope in options data: a scope such as a line card. */
   scope: number | null = null;
   interval = 1;
   space = -1;
@@ -41,7 +41,7 @@ export class Reported {
   direction: Direction = UNREPORTED;
   /** The ingress interface; 0 if absent. */
   input = 0;
-  /** Of a bidirectional flow (RFC 5103): the packets from the destination to the source. */
+  /** The reverse direction of a bidirectional flow (RFC 5103): the packets from the destination to the source. */
   reversePackets = 0;
   reverseBytes = 0;
   reverseTcpFlags = 0;
@@ -237,7 +237,10 @@ function readNumber(field: number, value: number, reported: Reported): void {
   NUMBERS[field]?.(reported, value);
 }
 
-/** The record's sampling rate, in one of four forms; 0 if it has none that a device could have. RFC 5476 section 6.5.2. */
+/**
+ * The record's sampling rate, in one of four forms; 0 if it has none that a device could have. RFC 5476 section
+ * 6.5.2.
+ */
 export function reportedRate(reported: Reported): number {
   const rate = statedRate(reported);
   return rate >= 1 && rate <= MAX_SAMPLING_RATE ? rate : 0;

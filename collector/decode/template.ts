@@ -20,7 +20,7 @@ export interface Template {
   readonly recordBytes: number;
   /** Whether the records describe traffic or sampling; others are not read. */
   readonly useful: boolean;
-  /** Which counters are running totals: bits of `TOTAL`. */
+  /** Flags of which counters are running totals: bits of `TOTAL`. */
   readonly totals: number;
 }
 
@@ -121,7 +121,7 @@ function fieldOf(number: number, isReverse: boolean): number {
   return plain === number ? number : SKIPPED;
 }
 
-/** What the scope of options data says about the sampling rates in it: `whole` describes all of the exporter. */
+/** Reads what the scope of options data says about the sampling rates in it: `whole` describes all of the exporter. */
 export function scopeSpec(
   { field, length }: FieldSpec,
   {

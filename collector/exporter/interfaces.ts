@@ -25,7 +25,7 @@ export type Reported = 'once' | 'twice' | 'unsure';
  * these: an exporter may export both directions of its uplink and nothing of other interfaces.
  */
 export class Interfaces {
-  /** Of each exporting process by its port, because each numbers its interfaces. */
+  /** State of each exporting process by its port, because each numbers its interfaces. */
   readonly #processes = new Map<number, Process>();
   /** The process of the last record: most datagrams have many. */
   #lastPort = -1;

@@ -2,7 +2,7 @@
 const MAX_DOMAINS = 256;
 const MAX_RATES = 1024;
 
-/** What a sampling rate was reported of. */
+/** The thing that a sampling rate was reported of. */
 export interface SamplerName {
   /** The number of a sampler or selector. */
   readonly sampler: number | null;
@@ -13,7 +13,7 @@ export interface SamplerName {
 interface Domain {
   readonly samplers: Map<number, number>;
   readonly interfaces: Map<number, number>;
-  /** By scopes that no record names, such as line cards. */
+  /** Rates by scopes that no record names, such as line cards. */
   readonly others: Map<number, number>;
   /** The domain's own. */
   whole: number | undefined;

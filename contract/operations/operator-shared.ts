@@ -7,7 +7,7 @@ type Responses = Readonly<Record<number, ResponseRow>>;
 
 export const SLUG = { slug: Type.String({ description: 'The slug of an organisation.' }) };
 
-/** What the rows of one method have in common. */
+/** Fields that the rows of one method have in common. */
 const common = { tag: 'Operator' } as const;
 export const read = {
   ...common,
@@ -31,7 +31,7 @@ export function readAnswer(description: string, schema: TSchema): Responses {
   return readAnswers(description, schema, ['ability_missing']);
 }
 
-/** Of a PUT with a body. */
+/** The answer of a PUT with a body. */
 export function saveAnswer(
   description: string,
   schema: TSchema,
@@ -40,7 +40,7 @@ export function saveAnswer(
   return writeAnswers(200, description, schema, [...ALL, ...problems]);
 }
 
-/** Of a POST with a body. */
+/** The answer of a POST with a body. */
 export function createAnswer(
   description: string,
   schema: TSchema,
@@ -49,7 +49,7 @@ export function createAnswer(
   return writeAnswers(201, description, schema, [...ALL, ...WITH_KEY, ...problems]);
 }
 
-/** Of a DELETE or POST without a body. */
+/** The answer of a DELETE or POST without a body. */
 export function doneAnswer(
   description: string,
   schema: TSchema,

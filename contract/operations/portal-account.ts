@@ -32,7 +32,7 @@ const read = {
 } as const;
 const write = { ...common, write: true } as const;
 
-/** What a signed-in person does with its own account. */
+/** Everything that a signed-in person does with its own account. */
 export const PORTAL_ACCOUNT_ENDPOINTS = [
   {
     ...read,
@@ -178,7 +178,7 @@ export const PORTAL_ACCOUNT_ENDPOINTS = [
 const signIn = { tag: 'Account', role: 'anyone', method: 'POST' } as const;
 const REFUSED = 'One refusal for an unknown email, a wrong password and a disabled account.';
 
-/** Without a session: signing in, and links. */
+/** Endpoints without a session: signing in, and links. */
 export const PORTAL_SIGN_IN_ENDPOINTS = [
   {
     ...signIn,

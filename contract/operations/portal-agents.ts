@@ -4,7 +4,7 @@ import { writeAnswers } from './portal-shared.ts';
 
 const host = { tag: 'Operator', role: 'anyone', method: 'POST' } as const;
 
-/** What a new host calls, with a token or its credential in place of a session. */
+/** Endpoints that a new host calls, with a token or its credential in place of a session. */
 export const PORTAL_AGENT_ENDPOINTS = [
   {
     ...host,

@@ -101,7 +101,7 @@ const META = {
 };
 const common = { tag: 'Firewall', flag: 'firewall_api', params: ADDRESS_PARAMS } as const;
 
-/** What edges sampled of the traffic that passed. */
+/** Rows of what edges sampled of the traffic that passed. */
 export const X1_SAMPLE_ENDPOINTS = [
   {
     ...common,

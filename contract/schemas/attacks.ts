@@ -172,11 +172,11 @@ const AttackMitigation = object('AttackMitigation', {
   }),
   since: timestamp(),
   until: timestampOrNull({
-    description: 'When it was withdrawn; null: it stands, as far as the edge has said.',
+    description: 'When it was withdrawn; null: it stands, as far as the edge has reported.',
   }),
   ended_because: openChoiceOrNull(MITIGATION_ENDS, {
     description:
-      'Why it was withdrawn: the attack is over, nothing was heard of it any more, somebody cancelled, or settings say otherwise. Null: it stands, or an edge did it by itself.',
+      'Why it was withdrawn: the attack is over, nothing was reported of it any more, somebody cancelled, or settings say otherwise. Null: it stands, or an edge did it by itself.',
   }),
 });
 

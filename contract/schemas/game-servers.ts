@@ -127,7 +127,7 @@ const GameServerStatus = object('GameServerStatus', {
     description: 'When it last ended by itself while it should run; null: not since its start.',
   }),
   node: Type.String({ description: 'Where it runs.', examples: ['node-1'] }),
-  node_connected: Type.Boolean({ description: 'Whether its node was heard lately.' }),
+  node_connected: Type.Boolean({ description: 'Whether its node reported lately.' }),
   egg: Type.String({ description: 'What it is.', examples: ['eggs/flying-squid.json'] }),
   allocation: Allocation,
 });
@@ -150,7 +150,7 @@ export const GameServerBuild = object(
       log: textOrNull({ description: 'The last lines of the install, while it runs and after.' }),
       epoch: natural({ description: 'How often it was asked to be built.', examples: [1] }),
       node: Type.String({ description: 'Where it runs.', examples: ['node-1'] }),
-      node_connected: Type.Boolean({ description: 'Whether its node was heard lately.' }),
+      node_connected: Type.Boolean({ description: 'Whether its node reported lately.' }),
       egg: Type.String({ description: 'What it is.', examples: ['eggs/flying-squid.json'] }),
       suspended: Type.Boolean({ description: 'The operator lets it not run.' }),
       rights: Type.Array(Type.String(), {

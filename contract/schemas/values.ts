@@ -44,7 +44,7 @@ export function openChoice<const T extends string>(
   return Type.Unsafe<T>({ type: 'string', ...open(values, notes) });
 }
 
-/** As `openChoice`, or null. */
+/** Like `openChoice`, or null. */
 export function openChoiceOrNull<const T extends string>(
   values: readonly T[],
   notes: Notes = {},
@@ -62,7 +62,7 @@ function open(values: readonly string[], { description = '', ...notes }: Notes):
   };
 }
 
-/** As `choice`, or null. */
+/** Like `choice`, or null. */
 export function choiceOrNull<const T extends string>(
   values: readonly T[],
   notes: Notes = {},
@@ -111,7 +111,7 @@ export function sentText(options: TextOptions & { readonly maxLength: number }):
   return Type.Unsafe<string>({ type: 'string', pattern: NO_CONTROL_CHARACTERS, ...options });
 }
 
-/** As `sentText`; null means the same as leaving the field out. */
+/** Like `sentText`; null means the same as leaving the field out. */
 export function sentTextOrNull(
   options: TextOptions & { readonly maxLength: number },
 ): TUnsafe<string | null> {

@@ -70,13 +70,13 @@ export const ExplainRequest = sent('ExplainRequest', 'A packet to the address of
     choice(POLICY_VIEWS, {
       default: 'accepted',
       description:
-        'Judge by what was accepted, or by what is live on every edge: nothing while no edge enforces.',
+        'Evaluate what was accepted, or what is live on every edge: nothing while no edge enforces.',
     }),
   ),
   change: Type.Optional(
     orNull(ExplainedChange, {
       description:
-        'Judge by what is accepted as this would change it; nothing is written, and what would refuse the change refuses it here. No edge is asked.',
+        'Evaluate what is accepted as this would change it; nothing is written, and what would refuse the change refuses it here. No edge is asked.',
     }),
   ),
 });
@@ -136,9 +136,9 @@ const EdgeAnswer = object(
       description:
         '`observe`: it drops nothing. `no_device`: neither does it, because no packet can come in by its devices.',
     }),
-    generation: natural({ description: 'Of the policy that judged.' }),
+    generation: natural({ description: 'The generation of the policy that was evaluated.' }),
     up_to_date: Type.Boolean({
-      description: 'Whether it judges by the accepted policy of the address.',
+      description: 'Whether it evaluates the accepted policy of the address.',
     }),
     kernel: openChoice(KERNEL_STATES, {
       description:

@@ -4,7 +4,7 @@ import { integerOrNull, object, sent, sentText, sentTextOrNull, textOrNull } fro
 
 const LENGTH = { minimum: 0, maximum: 65_507 } as const;
 
-/** What can be set on a filter, with what it means; null or absent: as the filter has it. */
+/** Settings that can be set on a filter, with what it means; null or absent: as the filter has it. */
 const settingFields = {
   source_pps: integerOrNull({
     minimum: 1,

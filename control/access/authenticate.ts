@@ -117,8 +117,8 @@ interface Entry<T> {
 
 /**
  * Caches keys for a second from the start of the query, so that a result from before a revocation expires in time.
- * Concurrent equal queries share one. Unknown keys (null) are not kept, so that unauthenticated requests evict no valid one; what they
- * may query is bounded by `UnknownKeyBudget`.
+ * Concurrent equal queries share one. Unknown keys (null) are not kept, so that unauthenticated requests evict no
+ * valid one; what they may query is bounded by `UnknownKeyBudget`.
  */
 export class KeyCache<T> {
   /** Ordered by age. */
@@ -159,7 +159,7 @@ export class KeyCache<T> {
   }
 }
 
-/** What one source may try that is unknown: a burst, and how many come back each second. */
+/** Limits of what one source may try that is unknown: a burst, and how many come back each second. */
 const KEYS = { capacity: 20, perSecond: 1, what: 'API keys' } as const;
 /** Browsers of an office send those of sessions that ended, and several at once. */
 export const COOKIES = { capacity: 60, perSecond: 5, what: 'sessions' } as const;
@@ -228,7 +228,10 @@ function tooMany({ capacity, perSecond, what }: Tried): Problem {
   );
 }
 
-/** What one subscriber has: an IPv4 address, or an IPv6 /64. Sources are canonical, so the first groups of an IPv6 address may be shortened by `::`. */
+/**
+ * The block of one subscriber: an IPv4 address, or an IPv6 /64. Sources are canonical, so the first groups of an IPv6
+ * address may be shortened by `::`.
+ */
 export function subscriberBlock(source: string): string {
   if (!source.includes(':')) return source;
   const [head = '', tail] = source.split('::');

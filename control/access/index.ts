@@ -51,7 +51,8 @@ export { findOrganisation, listOrganisations } from './organisation-store.ts';
 export interface Access {
   /**
    * Authenticates by the Authorization header and the canonical source address ('' if unknown). Throws
-   * `unauthenticated`, or `rate_limited` where too many unknown keys came from. A change of the key takes effect within a second on every replica.
+   * `unauthenticated`, or `rate_limited` where too many unknown keys came from. A change of the key takes effect
+   * within a second on every replica.
    */
   authenticate(authorization: string | undefined, source: string): Promise<KeyHolder>;
   /** Like `authenticate`, from the database as it is now: for the transaction that writes. */

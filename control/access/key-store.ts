@@ -49,7 +49,7 @@ export interface NewKey {
   readonly owner: Owner;
 }
 
-/** As stored: every field is given, and the secret is its hash. */
+/** A row as stored: every field is given, and the secret is its hash. */
 export type NewKeyRow = Required<Omit<NewKey, 'secret'>> & {
   readonly hash: Buffer;
   readonly hint: string;

@@ -117,7 +117,7 @@ function serverRightsOf({ server_rights: stored }: SessionRow): ServerRights {
   return new Map(entries.map(([uuid, rights]) => [uuid, new Set(rights.filter(isServerRight))]));
 }
 
-/** What the rights to any of the servers let through to the rows; the right to the one server is checked there. */
+/** The abilities that the rights to any of the servers give for the rows; the right to the one server is checked there. */
 function abilitiesFor(serverRights: ServerRights): ReadonlySet<Ability> {
   return abilitiesOfRights([...serverRights.values()].flatMap((rights) => [...rights]));
 }

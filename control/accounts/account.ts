@@ -23,7 +23,7 @@ import {
 
 type SessionNames = 'readSession' | 'readAccount' | 'listSessions' | 'endSession' | 'renameAccount';
 
-/** What people do with their sessions and their name. */
+/** Operations of people on their sessions and their name. */
 export function sessionHandlers(): Pick<Handlers, SessionNames> {
   return {
     readSession: async (call, db) => ({
@@ -64,7 +64,7 @@ export function sessionHandlers(): Pick<Handlers, SessionNames> {
   };
 }
 
-/** What people do with their password. */
+/** Operations of people on their password. */
 export function passwordHandlers(publicUrl: string): Pick<Handlers, 'changePassword'> {
   return {
     async changePassword(call, db) {
@@ -99,7 +99,7 @@ async function replacePassword(
   if (rows.length === 0) throw refuse('/password', 'was changed meanwhile; try again');
 }
 
-/** Those that still sign in after a change of the password, which the person is shown. */
+/** Passkeys: those that still sign in after a change of the password, which the person is shown. */
 async function loadPasskeys(db: Reader, personId: number): Promise<object[]> {
   const { rows } = await sql<object>`
     select id, name, to_json(created_at) as created_at, to_json(last_used_at) as last_used_at
@@ -146,7 +146,7 @@ export function totpHandlers(publicUrl: string): Pick<Handlers, 'beginTotp' | 'c
   };
 }
 
-/** Of an authenticator app that is on. */
+/** Operations of an authenticator app that is on. */
 export function secondFactorHandlers(): Pick<Handlers, 'removeTotp' | 'renewRecoveryCodes'> {
   return {
     async renewRecoveryCodes(call, db) {

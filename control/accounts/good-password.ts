@@ -7,7 +7,7 @@ const MIN_PASSWORD = 12;
 /** Zxcvbn's scale from 0 to 4; from 2 on, more than a million guesses. */
 const MIN_SCORE = 2;
 
-/** What is looked at: a second of a core at most, and more than enough for a guess in a million. */
+/** The part that is examined: a second of a core at most, and more than enough for a guess in a million. */
 const MOST_LENGTH = 64;
 
 /** Whether it is a common password, a change of one, or a pattern of keys. Throws 503 when too many wait. */

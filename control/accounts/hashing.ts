@@ -31,7 +31,7 @@ export const estimating = {
   }),
 } as const;
 
-/** Those of `hashing.threads` that have no order: as many as may run at once. */
+/** Threads: those of `hashing.threads` that have no order: as many as may run at once. */
 const idle = [...hashing.threads];
 
 /**

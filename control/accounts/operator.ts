@@ -13,7 +13,7 @@ import { endSessions, findPerson, refuse, requireEmail } from './person-store.ts
 type PeopleNames = 'listPeople' | 'changePerson' | 'createResetLink' | 'invitePerson';
 type LinkNames = 'listLinks' | 'withdrawLink';
 
-/** What an operator does with people. */
+/** Everything that an operator does with people. */
 export function operatorHandlers(deps: LinkDeps): Pick<Handlers, PeopleNames> {
   return {
     listPeople: async (_call, db) => ({ status: 200, body: { data: await listPeople(db) } }),

@@ -58,7 +58,7 @@ const LOCK_SECONDS = 15 * 60;
 /** The time between two passwords of unknown devices, once all of them together have failed ten times. */
 const SLOW_SECONDS = 30;
 
-/** What is guessed. Each has counts of its own, and only a right one forgets them. */
+/** A secret that is guessed. Each has counts of its own, and only a right one forgets them. */
 export type Factor = 'password' | 'code';
 
 /** Who proves something without a session. */
@@ -67,14 +67,14 @@ export interface Prover {
   readonly publicUrl: string;
 }
 
-/** What is sent to prove that somebody is the person with this email. */
+/** A message that is sent to prove that somebody is the person with this email. */
 export interface Sent {
   readonly email: string;
   readonly password: string;
   readonly code: string | undefined;
 }
 
-/** What was proven. */
+/** Facts that were proven of a person. */
 export interface Proof {
   readonly person: PersonRow;
   /** The password was right, and the second factor is needed too. */
@@ -153,7 +153,7 @@ export async function requirePassword(
 }
 
 interface Attempts {
-  /** What tries; origins of codes begin with `code`. */
+  /** The origin of an attempt; origins of codes begin with `code`. */
   readonly origin: string;
   readonly waitSeconds: number;
 }

@@ -47,7 +47,7 @@ export function encodeBase32(bytes: Uint8Array): string {
 }
 
 const RECOVERY_CODES = 10;
-/** Without characters that look alike. */
+/** Letters without characters that look alike. */
 const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
 
 export function hasTotp(person: PersonRow): boolean {

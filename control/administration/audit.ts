@@ -4,7 +4,7 @@ import { viewOf } from '../http/operations/view.ts';
 
 const PER_PAGE = 50;
 
-/** What was done, by whom. */
+/** Records of what was done, by whom. */
 export function createAuditHandlers(): Pick<Handlers, 'readAuditTrail'> {
   return {
     async readAuditTrail(call, db) {

@@ -249,7 +249,7 @@ type Settings = BodyOf<'changeServer'>;
 
 const EGG_NAME_LENGTH = 200;
 
-/** Of bodies only. */
+/** Fields of bodies only. */
 const NOT_OF_A_FILE = new Set(['organisation', 'external_id', 'egg_document', 'allow_losses']);
 
 /** The fields that a body gives, in the spelling of the fleet file. */

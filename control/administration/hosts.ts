@@ -22,7 +22,7 @@ export interface EggHost {
 /** How the operator calls the command on the host of control: `./portcullis` in a clone. */
 export type ProgramName = string;
 
-/** Which nodes can run the first image of an egg, or that of a label. */
+/** Finds the nodes that can run the first image of an egg, or that of a label. */
 export function hostsOf(
   egg: Pick<Egg, 'images'>,
   nodes: readonly Host[],

@@ -45,7 +45,7 @@ export async function placeServer(
   throw new Problem('no_capacity', detail);
 }
 
-/** Without an egg it is where it is already. */
+/** The node of a server: without an egg it is where it is already. */
 function placeNodeOf(
   status: NodeStatus,
   egg: Pick<Egg, 'images'> | null,

@@ -13,7 +13,7 @@ const MAX_REMEMBERED = 131_072;
 const SCOPE_MS = 2_000;
 const MAX_EXAMPLES = 10;
 
-/** What the fleet lets one agent speak of. */
+/** The objects that the fleet lets one agent speak of. */
 export class AgentScope {
   /** Within a site the largest count wins; sites are added. Of nodes it is empty. */
   readonly site: string;
@@ -49,7 +49,7 @@ export class AgentScope {
     return cidr.ok && this.#prefixes.some((prefix) => containsCidr(cidr.value, prefix));
   }
 
-  /** Those of its prefixes that are parts of a larger one; null if it may speak of the whole. */
+  /** The parts: those of its prefixes that are parts of a larger one; null if it may speak of the whole. */
   partsOf(subject: string): readonly Cidr[] | null {
     if (this.#within.of(subject) !== null) return null;
     const cidr = parseCidr(subject);
@@ -90,7 +90,9 @@ export interface Outside {
   readonly examples: readonly string[];
 }
 
-/** A request without what its agent may not speak of. Only `AgentScopes` can make one, and handlers take nothing else. */
+/**
+ * A request without what its agent may not speak of. Only `AgentScopes` can make one, and handlers take nothing else.
+ */
 class BoundRequest<R extends AgentRequest = AgentRequest> {
   /** Makes the type nominal. */
   protected readonly isBound = true;
@@ -123,8 +125,8 @@ interface Speech<R> {
 }
 
 /**
- * What each kind of request speaks of beside the agent itself, and how that is bounded. A new kind does not compile
- * without its entry. Replies are not here: they say nothing that the agent did not ask.
+ * The objects that each kind of request speaks of beside the agent itself, and how that is bounded. A new kind does
+ * not compile without its entry. Replies are not here: they say nothing that the agent did not ask.
  */
 const SPEECH: {
   readonly [K in AgentRequest['kind']]: 'itself' | Speech<Extract<AgentRequest, { kind: K }>>;
@@ -254,7 +256,7 @@ export class AgentScopes {
     return new BoundRequest(own, scope.site, count === 0 ? null : { count, examples });
   }
 
-  /** Without the database the last known scope counts on: detection continues without it. */
+  /** The last known scope, which counts on without the database: detection continues without it. */
   async #recent(from: AgentRef, request: AgentRequest): Promise<AgentScope | null> {
     const known = this.#known.get(keyOf(from));
     if (known === undefined) return this.#load(from, request);
@@ -318,7 +320,7 @@ const LOADERS: Readonly<Record<AgentRef['kind'], Load>> = {
   },
 };
 
-/** Of all edges by name; one whose prefixes are the same is kept. */
+/** The scopes of all edges by name; one whose prefixes are the same is kept. */
 export async function loadEdgeScopes(
   db: Db,
   before: ReadonlyMap<string, AgentScope>,
@@ -334,7 +336,7 @@ export async function loadEdgeScopes(
   );
 }
 
-/** What the exporters of a collector may speak for, together. */
+/** Prefixes that the exporters of a collector may speak for, together. */
 export function prefixesOf(exporters: readonly CollectorExporter[]): readonly string[] {
   const all = exporters.flatMap(({ prefixes }) =>
     prefixes === 'all' ? ['0.0.0.0/0', '::/0'] : prefixes,

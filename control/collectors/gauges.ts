@@ -14,7 +14,7 @@ interface CollectorGauge {
 const GAUGES: readonly CollectorGauge[] = [
   {
     name: 'connected',
-    help: '1: the collector was heard lately.',
+    help: '1: the collector reported lately.',
     value: ({ connected }) => Number(connected),
   },
   {
@@ -36,8 +36,13 @@ const GAUGES: readonly CollectorGauge[] = [
     (report) => report.socketDrops,
   ),
   ofReport(
-    'strangers_total',
+    'unlisted_datagrams_total',
     'Datagrams since its start of exporters that are not listed.',
+    (report) => report.unknownExporters,
+  ),
+  ofReport(
+    'strangers_total',
+    'The previous name of unlisted_datagrams_total, which goes with the next version.',
     (report) => report.unknownExporters,
   ),
   ofExporters(

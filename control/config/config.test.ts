@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatCidr } from '@portcullis/core/net/cidr.ts';
 import fc from 'fast-check';
-import { decideConfig } from './config.ts';
+import { decideConfig, ownHosts } from './config.ts';
 
 function decide(env: Readonly<Record<string, string>>, isRoot = false) {
   return decideConfig(env, { isRoot });
@@ -108,6 +108,16 @@ test('reads every variable, and ignores empty ones', () => {
 test('accepts the URL of a database on a Unix socket', () => {
   const url = 'postgresql:///portcullis?host=%2Frun%2Fpostgresql&user=portcullis';
   assert.equal(must({ DATABASE_URL: url }).databaseUrl, url);
+});
+
+test('knows every host of a database of several, and no folder of a socket', () => {
+  const hosts = ownHosts(
+    must({
+      DATABASE_URL: 'postgresql://u@db1.example,[2001:db8::2]:5433/x',
+      DATABASE_MIGRATION_URL: 'postgresql:///x?host=/run/postgresql',
+    }),
+  );
+  assert.deepEqual(hosts.slice(-2), ['db1.example', '2001:db8::2']);
 });
 
 test('reports all mistakes at once, one per line, without secrets', () => {

@@ -5,6 +5,7 @@ import { type Cidr, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { Parsed } from '@portcullis/core/net/parsed.ts';
 import { isLoopbackHost } from '@portcullis/core/net/public-address.ts';
 import { DEFAULT_LISTEN, DEFAULT_METRICS_LISTEN } from '../http/server/config.ts';
+import { parseServerUrl } from '../db/server-url.ts';
 import type { MailConfig } from '../mail/index.ts';
 import type { AutomaticTlsConfig } from '../tls-auto/automatic-tls.ts';
 
@@ -20,7 +21,10 @@ export interface ControlConfig {
   readonly dataDir: string;
   /** `DATABASE_URL`. Null means the embedded PostgreSQL in `dataDir`. */
   readonly databaseUrl: string | null;
-  /** `DATABASE_MIGRATION_URL`: the same database as a role that may create tables; null means the role of `databaseUrl`. */
+  /**
+   * `DATABASE_MIGRATION_URL`: the same database as a role that may create tables; null means the role of
+   * `databaseUrl`.
+   */
   readonly migrationUrl: string | null;
   /** `PORTCULLIS_DATABASE_POOL`: connections to the database at most. */
   readonly databasePool: number;
@@ -38,7 +42,10 @@ export interface ControlConfig {
   readonly mail: MailConfig | null;
   /** `PORTCULLIS_TLS_CERT` and `PORTCULLIS_TLS_KEY`: paths of PEM files; null means plain HTTP. */
   readonly tlsFiles: { readonly cert: string; readonly key: string } | null;
-  /** `PORTCULLIS_TLS_AUTO`, `PORTCULLIS_ACME_DIRECTORY`, `PORTCULLIS_ACME_LISTEN`: a certificate by ACME. Null: none is ordered. */
+  /**
+   * `PORTCULLIS_TLS_AUTO`, `PORTCULLIS_ACME_DIRECTORY`, `PORTCULLIS_ACME_LISTEN`: a certificate by ACME. Null: none
+   * is ordered.
+   */
   readonly tlsAuto: AutomaticTlsConfig | null;
   /** `PORTCULLIS_LINK_SOCKET`: Unix socket for edges of this host. */
   readonly linkSocket: string;
@@ -46,7 +53,10 @@ export interface ControlConfig {
   readonly nodeSocket: string;
   /** `PORTCULLIS_NATS`: URLs of NATS servers, separated by commas; none: agents are served on the sockets alone. */
   readonly natsServers: readonly string[];
-  /** `PORTCULLIS_NATS_OWN`, set by `up`: by which this control reaches the server beside it, whatever its name resolves to here. */
+  /**
+   * `PORTCULLIS_NATS_OWN`, set by `up`: by which this control reaches the server beside it, whatever its name
+   * resolves to here.
+   */
   readonly ownNats: string | null;
   /** `PORTCULLIS_ACCOUNT`: the account to switch to when started as root; null lets embedded/account.ts choose. */
   readonly account: string | null;
@@ -119,15 +129,15 @@ export function decideConfig(
     natsServers: take(decideNats(text('PORTCULLIS_NATS')), []),
     ownNats: text('PORTCULLIS_NATS_OWN'),
     account: text('PORTCULLIS_ACCOUNT'),
-    ...toldByUp(text),
+    ...givenByUp(text),
     logLevel: take(decideLogLevel(text('PORTCULLIS_LOG_LEVEL')), 'info'),
   };
   return problems.length === 0 ? ok(config) : no(problems.join('\n'));
 }
 
-type ToldByUp = Pick<ControlConfig, 'program' | 'enforceCommand' | 'awaitsFleet'>;
+type GivenByUp = Pick<ControlConfig, 'program' | 'enforceCommand' | 'awaitsFleet'>;
 
-function toldByUp(text: (name: string) => string | null): ToldByUp {
+function givenByUp(text: (name: string) => string | null): GivenByUp {
   return {
     program: text('PORTCULLIS_PROGRAM') ?? 'portcullis',
     enforceCommand: text('PORTCULLIS_ENFORCE_COMMAND'),
@@ -175,10 +185,11 @@ function decidePool(text: string | null): Parsed<number> {
 function decideDatabase(name: string, text: string | null): Parsed<string | null> {
   if (text === null) return ok(null);
   // The message does not quote the URL, because it may contain a password.
-  return /^postgres(?:ql)?:\/\//.test(text) &&
-    URL.canParse(text.replace(/^(\w+:\/\/)(?=\/)/, '$1localhost'))
-    ? ok(text)
-    : no(`${name} is not a URL such as postgresql://user:password@host:5432/database.`);
+  return parseServerUrl(text) === null
+    ? no(
+        `${name} is not a URL such as postgresql://user:password@host:5432/database. Several hosts stand with commas; target_session_attrs is any, primary or read-write.`,
+      )
+    : ok(text);
 }
 
 function decidePublicUrl(text: string | null, listen: ListenAddress, tls: boolean): Parsed<string> {
@@ -225,7 +236,7 @@ function decideWebhookNetworks(text: string | null): Parsed<readonly Cidr[]> {
   return ok(networks);
 }
 
-/** What is not encrypted must not leave this host. */
+/** A URL that is not encrypted must not leave this host. */
 function decideNats(text: string | null): Parsed<readonly string[]> {
   const servers = itemsOf(text);
   for (const server of servers) {
@@ -325,7 +336,13 @@ function no<T>(reason: string): Parsed<T> {
 /** The hosts that this control is reached at and that it uses, as names or addresses. */
 export function ownHosts(config: ControlConfig): string[] {
   const { publicUrl, listen, natsServers, databaseUrl, migrationUrl, mail } = config;
-  const urls = [publicUrl, ...natsServers, databaseUrl, migrationUrl, mail?.url];
+  const urls = [publicUrl, ...natsServers, mail?.url];
   const hosts = urls.map((url) => URL.parse(url ?? '')?.hostname ?? '');
-  return [listen.host, ...hosts].filter((host) => host !== '');
+  const databases = [databaseUrl, migrationUrl].flatMap(
+    (url) => parseServerUrl(url ?? '')?.servers.map(({ host }) => host) ?? [],
+  );
+  // A folder of a Unix socket is no host.
+  return [listen.host, ...hosts, ...databases].filter(
+    (host) => host !== '' && !host.startsWith('/'),
+  );
 }

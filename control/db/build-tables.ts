@@ -22,7 +22,7 @@ const typed = new Set(
 interface Column {
   readonly table: string;
   readonly name: string;
-  /** Of pg_type; arrays begin with an underscore. */
+  /** The type in `pg_type`; arrays begin with an underscore. */
   readonly type: string;
   readonly nullable: boolean;
   /** An identity or a generated column: never written. */

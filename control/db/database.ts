@@ -11,7 +11,7 @@ export type Organisation = Selectable<Schema['organisations']>;
 export type ApiKey = Selectable<Schema['api_keys']>;
 
 export interface DatabaseOptions {
-  /** A PostgreSQL URL; `postgresql:///name?host=/run/dir` for a Unix socket. */
+  /** A PostgreSQL URL in any form of libpq, see `parseServerUrl`. */
   readonly url: string;
   /** Connections at most; default 10. */
   readonly poolSize?: number;

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { DatabaseClient } from './client.ts';
 import { connectionConfig } from './database.ts';
 
 export type Channel =
@@ -72,7 +73,7 @@ async function listenOnce(
   signal: AbortSignal,
   onConnected: () => void,
 ): Promise<void> {
-  const client = new pg.Client(connectionConfig(url, 'portcullis listen'));
+  const client = new DatabaseClient(connectionConfig(url, 'portcullis listen'));
   const ended = new Promise<void>((resolve, reject) => {
     client.on('error', reject);
     client.on('end', resolve);

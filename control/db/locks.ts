@@ -2,8 +2,9 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Tx } from './database.ts';
 
 /**
- * What writers lock, in the one order in which every transaction takes its locks. Two transactions that lock in one order
- * never wait for each other both ways, so nothing is rolled back as a deadlock after a second in which all others wait.
+ * Locks that writers lock, in the one order in which every transaction takes its locks. Two transactions that lock in
+ * one order never wait for each other both ways, so nothing is rolled back as a deadlock after a second in which all
+ * others wait.
  *
  * Before all of these stand the rights of the caller (its key, session or membership) and the lock of an Idempotency-Key,
  * which its transaction takes first. Rows that only one of these guards (a group's rules, an address's filters) need no
@@ -67,8 +68,8 @@ export function lockClause(strength: Strength): RawBuilder<unknown> {
 }
 
 /**
- * Notes a lock that a statement of the caller takes. Throws `LockOrderError` for one out of order, and for a stronger one of
- * rows that are locked.
+ * Notes a lock that a statement of the caller takes. Throws `LockOrderError` for one out of order, and for a stronger
+ * one of rows that are locked.
  */
 export function noteLock(
   tx: Tx,

@@ -12,7 +12,7 @@ export interface Pools {
 
 const OPERATORS = 4;
 
-/** What all pools of a process have. */
+/** Settings that all pools of a process have. */
 export function connectionsOf(poolSize: number): number {
   return 2 * poolSize + OPERATORS;
 }

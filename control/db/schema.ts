@@ -85,7 +85,7 @@ export interface ColumnTypes {
   'drop_samples.dropped_by': 'xdp' | 'nftables';
   'collectors.exporters': CollectorExporter[];
   'collectors.report': object;
-  'mitigations.action': MitigationAction;
+  'mitigations.countermeasure': MitigationAction;
   'responders.spec': ResponderSpec;
   'responder_runs.spec': ResponderSpec;
   'webhook_deliveries.log': LoggedAttempt[];

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import pg from 'pg';
+import type pg from 'pg';
+import { DatabaseClient } from './client.ts';
 
 /**
  * Prepared statements are parsed and planned once per connection, which nearly doubles the throughput of small queries.
@@ -35,7 +36,7 @@ export function isStalePlan(failure: unknown): boolean {
 }
 
 /** A pg.Client that prepares what kysely sends: a text, and an array of values. */
-export class PreparingClient extends pg.Client {
+export class PreparingClient extends DatabaseClient {
   constructor(config?: string | pg.ClientConfig) {
     super(config);
     // Defined as a value, because an override cannot repeat the dozen overloads of `query`.

@@ -31,11 +31,11 @@ export interface GameServerContent {
   /** Canonical. */
   readonly ip: string;
   readonly port: number;
-  /** As in `ServerAssignment`. */
+  /** Ports as in `ServerAssignment`. */
   readonly ports: readonly ServerPort[];
   /** Its ports are allowed while it runs. */
   readonly openWhileRunning: boolean;
-  /** Those of these names, sorted; null: all. */
+  /** Open ports: those of these names, sorted; null: all. */
   readonly openPorts: readonly string[] | null;
   readonly suspended: boolean;
   readonly crashes: CrashPolicy;
@@ -48,10 +48,10 @@ export interface CurrentGameServer
   readonly organisationId: number;
   /** Its slug. */
   readonly organisation: string;
-  /** What a billing system calls it. */
+  /** The id by which a billing system calls it. */
   readonly externalId: string | null;
   readonly eggDigest: string;
-  /** Of its ports, where none are listed. */
+  /** Protocols of its ports, where none are listed. */
   readonly eggProtocols: readonly string[];
   readonly crashRestart: boolean;
   readonly crashWithinMs: number;

@@ -95,7 +95,7 @@ export function createEventFeed(db: Db): EventFeed {
   };
 }
 
-/** What is committed after a cursor; returns the cursor after it. */
+/** Reads what is committed after a cursor; returns the cursor after it. */
 async function* readBacklog(
   db: Db,
   after: Cursor,

@@ -5,7 +5,7 @@ import { streamEvents } from './stream.ts';
 
 export { sweepEvents } from './store.ts';
 
-/** What happens, as a stream. */
+/** Events that happens, as a stream. */
 export interface Events {
   readonly handlers: Pick<Handlers, 'streamEvents'>;
   /** Called on a notification of `portcullis_events`. */

@@ -32,7 +32,7 @@ export async function* streamEvents(
   yield* feed.follow({ organisationId, sees: (event) => maySee(caller, event), after, ending });
 }
 
-/** Of an area that the caller may read, and of a target within reach of its key. */
+/** Whether an event is of an area that the caller may read, and of a target within reach of its key. */
 export function maySee(
   caller: Pick<Caller, 'abilities' | 'prefixes' | 'servers'>,
   { kind, target }: Pick<StoredEvent, 'kind' | 'target'>,

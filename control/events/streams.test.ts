@@ -51,7 +51,7 @@ const keyOf = ({ authorization }: { readonly authorization: string | null }) => 
   authorization: authorization ?? '',
 });
 
-/** What is live is in the stream long before. */
+/** The time after which everything live is in the stream long before. */
 const LIVE_MS = 1_000;
 
 test('a stream that is not read is ended at 256 kB, and resumes where it was', async (t) => {

@@ -28,7 +28,7 @@ export interface AcceptedAddress {
   readonly propagation: PropagationTime | null;
 }
 
-/** What drops packets to an address beside its rules and default. */
+/** Everything that drops packets to an address beside its rules and default. */
 export interface AlsoDrops {
   readonly blocked: readonly BlockedList[];
   readonly geo: Policy['geo'];

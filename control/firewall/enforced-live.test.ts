@@ -17,7 +17,7 @@ interface Edge {
   readonly edge: TestEdge;
 }
 
-/** What happens to the only edge before and after a rule is written. */
+/** The state of the only edge before and after a rule is written. */
 interface Case {
   readonly serves?: readonly string[];
   readonly before?: (at: Edge) => Promise<void>;

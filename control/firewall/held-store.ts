@@ -63,7 +63,7 @@ export async function loadHeldAddresses(
   return rows;
 }
 
-/** Of the holdings in `mine`. */
+/** Addresses of the holdings in `mine`. */
 function listedAddresses({ organisationId }: Holder) {
   return sql`
       select host(cidr)::inet as ip, id as holding_id from mine
@@ -136,7 +136,9 @@ export async function loadFleetState(db: Db | Tx, holder: Holder): Promise<Fleet
   return row;
 }
 
-/** The end of a message about a write to `target`, with a leading space. Empty while an edge enforces for the holder. */
+/**
+ * The end of a message about a write to `target`, with a leading space. Empty while an edge enforces for the holder.
+ */
 export async function enforcementNote(tx: Tx, holder: Holder, target: string): Promise<string> {
   const { enforcement } = await loadFleetState(tx, holder);
   return enforcement === 'none' ? ` ${notEnforced(target)}` : '';

@@ -16,7 +16,7 @@ const listed = (each: (mark: (typeof MARKS)[number]) => string): RawBuilder<unkn
 export const MARK_COLUMNS = listed(([column]) => column);
 /** The members of a JSON record. */
 export const MARKS_RECORD = listed(([, member, type]) => `"${member}" ${type}`);
-/** What an update sets from the record `n`. */
+/** Assignments of an update from the record `n`. */
 export const SET_MARKS = listed(([column, member]) => `${column} = n."${member}"`);
 
 /** The values of a table. */

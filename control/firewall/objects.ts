@@ -41,7 +41,7 @@ export interface AddressState {
   readonly default: DefaultAction;
   /** Allow before deny, then by id. */
   readonly rules: readonly StoredRule[];
-  /** By type, then port. */
+  /** Filters by type, then port. */
   readonly filters: readonly StoredFilter[];
 }
 

@@ -12,7 +12,7 @@ import type { Position } from './mistakes.ts';
 export interface FleetFile {
   /** The path as given, for messages. */
   readonly path: string;
-  /** Of every kind of `control/operator`. */
+  /** The objects of every kind of `control/operator`. */
   readonly objects: DeclaredObjects<Position>;
   readonly organisations: readonly DesiredOrganisation[];
   readonly gameServers: readonly DesiredGameServer[];

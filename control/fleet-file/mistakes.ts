@@ -1,8 +1,6 @@
-/** Both count from 1. */
-export interface Position {
-  readonly line: number;
-  readonly column: number;
-}
+import type { Position } from '@portcullis/core/yaml/parse-yaml.ts';
+
+export type { Position };
 
 /** A mistake in the file: its position, and a sentence that says what to write. Never quotes a secret. */
 export interface Mistake extends Position {

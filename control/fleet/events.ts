@@ -2,7 +2,16 @@ import { type DropEntry, PASSED_REASONS } from '@portcullis/core/firewall/drops.
 import type { Logger } from 'pino';
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { Outside } from '../agents/scope.ts';
-import type { LiveGeneration } from './edges/store.ts';
+
+/** A generation that every edge has. */
+export interface LiveGeneration {
+  readonly generation: number;
+  readonly cause: string;
+  /** Time from accepted to live. */
+  readonly tookMs: number;
+  /** The trace of the request that took it; null where it was not traced. */
+  readonly traceparent: string | null;
+}
 
 /** Events of the fleet: each function writes its log line and its metric together. */
 export interface FleetEvents {

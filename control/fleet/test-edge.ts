@@ -6,7 +6,7 @@ import type { EdgeMode, EdgePage, EdgeWelcome } from '@portcullis/link/messages/
 import type { EdgeDrops, EdgeReport } from '@portcullis/link/messages/edge-report.ts';
 import type { AgentSide } from '@portcullis/link/transport/transport.ts';
 import type { Db } from '../db/database.ts';
-import { createEdgeHandler } from './edges/handler.ts';
+import { createEdgeHandler } from './edge-handler.ts';
 import { createEdgeQueries } from './edges/queries.ts';
 import { SyncService, type SyncOptions } from './sync/sync.ts';
 import { silentEvents } from './testing.ts';

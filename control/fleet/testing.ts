@@ -19,7 +19,7 @@ export async function insertOrganisation(db: Db, slug: string): Promise<number> 
 }
 
 export interface HoldingOptions {
-  /** As a PostgreSQL timestamptz; by default from a day ago without an end. */
+  /** A moment as a PostgreSQL timestamptz; by default from a day ago without an end. */
   readonly from?: string;
   readonly until?: string;
   /** Held through a service with this id, instead of an ASN. */

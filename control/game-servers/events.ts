@@ -48,9 +48,9 @@ export function createGameServerEvents(
       log.warn({ node }, 'a node was not let in: its credential is not good');
     },
     engineReported(node, { kind, version, problem }) {
-      const said = `${kind} ${version} ${problem}`;
-      if (engines.get(node) === said) return;
-      engines.set(node, said);
+      const state = `${kind} ${version} ${problem}`;
+      if (engines.get(node) === state) return;
+      engines.set(node, state);
       const level = version === null ? 'warn' : 'info';
       log[level]({ node, engine: kind, version, problem }, 'what a node says of its engine');
     },
@@ -77,7 +77,7 @@ function createMetrics(registry: Registry, powers: PowerStates) {
     new Counter({ name: `portcullis_${name}`, help, labelNames, registers });
   const nodes: Gauge = new Gauge({
     name: 'portcullis_nodes_connected',
-    help: 'Nodes that this process heard lately.',
+    help: 'Nodes that reported to this process lately.',
     registers,
     collect: () => nodes.set(powers.read().nodes),
   });

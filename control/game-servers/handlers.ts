@@ -75,7 +75,7 @@ export function createHandlers(calls: NodeCalls): GameServerHandlers {
   };
 }
 
-/** What a server wrote, and what was done with it. */
+/** The operations on what a server wrote and on what was done with it. */
 function createConsoleHandlers(
   calls: NodeCalls,
 ): Pick<Handlers, 'readConsole' | 'listServerActivity'> {

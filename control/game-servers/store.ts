@@ -105,7 +105,7 @@ export interface ServerBuildRow {
   readonly port: number;
   readonly ports: readonly ServerPort[];
   readonly openWhileRunning: boolean;
-  /** Those of these names; null: all. */
+  /** Open ports: those of these names; null: all. */
   readonly openPorts: readonly string[] | null;
   /** They are allowed at present. */
   readonly portsOpen: boolean;

@@ -51,7 +51,7 @@ interface Counted {
 
 export async function detailView(db: Db, attack: AttackRow, now: Date) {
   const { rows: mitigations } = await sql<MitigationRow>`
-    select id, action, mode, created_at as since, deleted_at as until, ended_because as because
+    select id, countermeasure as action, mode, created_at as since, deleted_at as until, ended_because as because
       from mitigations where attack_id = ${attack.id} order by id`.execute(db);
   const { rows: responses } = await sql<{ at: Date | null }>`
     select cancelled_at as at from attack_responses where attack_id = ${attack.id}`.execute(db);

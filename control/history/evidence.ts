@@ -56,7 +56,7 @@ export async function loadEvidence(
   };
 }
 
-/** What each source sent by all protocols, largest first. */
+/** Packets that each source sent by all protocols, largest first. */
 function sourcesOf(value: unknown) {
   const sums = new Map<string, number>();
   for (const { source, packets } of listOf(value)) {

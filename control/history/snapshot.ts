@@ -31,20 +31,20 @@ const SNAPSHOT = /^((0|[1-9][0-9]{0,14})([ce]?))\.([\w-]{22})$/;
 const SIGNATURE_BYTES = 16;
 
 export function formatSnapshot({ revision, clamp }: Snapshot, scope: SnapshotScope): string {
-  const said = `${revision}${MARKS[clamp]}`;
-  return `${said}.${signatureOf(said, scope).toString('base64url')}`;
+  const content = `${revision}${MARKS[clamp]}`;
+  return `${content}.${signatureOf(content, scope).toString('base64url')}`;
 }
 
 /** Null if the signature is invalid. */
 export function parseSnapshot(text: string, scope: SnapshotScope): Snapshot | null {
-  const [, said = '', revision, mark = '', signature = ''] = SNAPSHOT.exec(text) ?? [];
+  const [, content = '', revision, mark = '', signature = ''] = SNAPSHOT.exec(text) ?? [];
   const clamp = CLAMPS[mark];
   if (revision === undefined || clamp === undefined) return null;
-  const isOurs = timingSafeEqual(Buffer.from(signature, 'base64url'), signatureOf(said, scope));
+  const isOurs = timingSafeEqual(Buffer.from(signature, 'base64url'), signatureOf(content, scope));
   return isOurs ? { revision: Number(revision), clamp } : null;
 }
 
-function signatureOf(said: string, { key, organisationId, from, to }: SnapshotScope): Buffer {
-  const signed = [said, organisationId, from.getTime(), to.getTime()].join(' ');
+function signatureOf(content: string, { key, organisationId, from, to }: SnapshotScope): Buffer {
+  const signed = [content, organisationId, from.getTime(), to.getTime()].join(' ');
   return createHmac('sha256', key).update(signed).digest().subarray(0, SIGNATURE_BYTES);
 }

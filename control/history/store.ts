@@ -84,7 +84,7 @@ export const ATTACK_COLUMNS = sql.raw(
 /** The rows of a list: visible to the caller, as of one revision, overlapping the window. */
 export interface Listed {
   readonly holdings: readonly VisibleHolding[];
-  /** Of `withinReach`. */
+  /** The condition `withinReach`. */
   readonly reach: RawBuilder<unknown>;
   readonly window: AttackWindow;
   readonly revision: number;

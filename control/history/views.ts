@@ -24,7 +24,7 @@ export function attackView(attack: AttackRow, now: Date) {
   };
 }
 
-/** By the displayed times. */
+/** Seconds by the displayed times. */
 function secondsBetween(from: Date, to: Date): number {
   const second = (moment: Date): number => Math.floor(moment.getTime() / 1000);
   return Math.max(0, second(to) - second(from));

@@ -25,7 +25,7 @@ const OF_ORGANISATIONS = PORTAL_ENDPOINTS.filter(({ path }) => path.startsWith('
 const ONLY_OWN = new Set(['createKey', 'createWebhook', 'inviteMember', 'renameOrganisation']);
 
 interface Victim {
-  /** What a stranger would put for each parameter of a path. */
+  /** Values that another organisation would put for each parameter of a path. */
   readonly params: Readonly<Record<string, string>>;
   readonly bodies: Readonly<Record<string, unknown>>;
 }

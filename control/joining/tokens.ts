@@ -45,7 +45,7 @@ export async function createToken(
 
 /** A host that waits for approval. */
 export interface WaitingHost {
-  /** Of the key that it made; the host shows it too. */
+  /** The fingerprint of the key that it made; the host shows it too. */
   readonly fingerprint: string;
   /** From where it presented the token last. */
   readonly source: string | null;
@@ -153,7 +153,7 @@ const COULD_MAKE = sql<boolean>`
 interface Presented {
   readonly kind: AgentRef['kind'];
   readonly token: string;
-  /** By the host's own key; a host of version 0.1 sends none. */
+  /** Proof by the host's own key; a host of version 0.1 sends none. */
   readonly proof: JoinProof | null;
   readonly source: string | null;
   readonly requestId: string;

@@ -35,7 +35,7 @@ interface NatsLinkOptions extends ServeOptions {
   readonly db: Db;
   /** For agents. */
   readonly servers: readonly string[];
-  /** By which this process reaches them. */
+  /** URLs by which this process reaches them. */
   readonly connectTo: readonly string[];
   readonly log: Logger;
 }

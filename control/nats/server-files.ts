@@ -4,6 +4,8 @@ import { issueCertificate } from '../certificates.ts';
 import { ensureInstallation, signAccounts } from './installation.ts';
 
 export interface ServerFileOptions {
+  /** The absolute path of the folder on the host of the server. */
+  readonly folder: string;
   /** HOST:PORT. */
   readonly listen: string;
   /** Names and addresses by which agents and control reach the server. */
@@ -18,15 +20,15 @@ export interface ServerFile {
   readonly isSecret: boolean;
 }
 
-/** What nats-server needs in its folder to serve this installation; the authority's key stays in the database. */
+/** Files that nats-server needs in its folder to serve this installation; the authority's key stays in the database. */
 export async function makeServerFiles(
   db: Db,
-  { listen, names, cluster }: ServerFileOptions,
+  { folder, listen, names, cluster }: ServerFileOptions,
 ): Promise<readonly ServerFile[]> {
   const installation = await ensureInstallation(db);
   const tls = { cert: 'server.crt', key: 'server.key', ca: 'ca.crt' };
   const signed = await signAccounts(db, installation);
-  const config = renderServerConfig({ listen, ...signed, tls, cluster });
+  const config = renderServerConfig({ folder, listen, ...signed, tls, cluster });
   return [
     { name: 'nats.conf', text: config, isSecret: false },
     ...(await makeCertificateFiles(db, names)),
@@ -34,7 +36,10 @@ export async function makeServerFiles(
   ];
 }
 
-/** A certificate with that of the authority behind it, so that a client which knows the authority's fingerprint can check it. */
+/**
+ * A certificate with that of the authority behind it, so that a client which knows the authority's fingerprint can
+ * check it.
+ */
 export async function makeCertificateFiles(
   db: Db,
   names: readonly [string, ...string[]],

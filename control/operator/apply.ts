@@ -41,7 +41,7 @@ export async function prepareChanges(
   }
 }
 
-/** What saving declared objects would end of others: sentences by kind and key. */
+/** Losses of others by saving declared objects: sentences by kind and key. */
 export type Elsewhere = ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>;
 
 /** Loads what saving the objects of a file would end of others. */

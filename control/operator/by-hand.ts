@@ -22,7 +22,7 @@ export async function operate<T>(tx: Tx, change: (batch: Batch) => Promise<T>): 
   }
 }
 
-/** What somebody else has, by the constraint that says so. */
+/** Names that somebody else has, by the constraint that says so. */
 const TAKEN: Readonly<Record<string, readonly [pointer: string, detail: string]>> = {
   // Others wrote at the same time: agents, or a release that does not take the lock.
   holdings_one_holder: [

@@ -8,7 +8,7 @@ export interface Current<T extends object, Facts extends object = object> {
   readonly id: number;
   readonly owner: Owner;
   readonly object: T;
-  /** What is known of it beside what is declared, such as the devices that its host reported. */
+  /** Facts beside the declaration, such as the devices that its host reported. */
   readonly facts: Facts;
 }
 
@@ -86,7 +86,7 @@ export interface Kind<T extends object = object, Facts extends object = object> 
   checkByHand?(object: T, refuse: Refuse): void;
   /** Takes over from what is stored what the declaration leaves open. */
   inherit?(object: T, before: T | null, refuse: Refuse): T;
-  /** Those of the keys, or all, ordered. A kind of organisations may read only those of one. */
+  /** Loads the objects of the keys, or all, ordered. A kind of organisations may read only those of one. */
   load(db: Db | Tx, keys?: readonly string[], organisation?: string): Promise<Current<T, Facts>[]>;
   /** Locks the row against those who change it without declaring it, such as an agent that connects. */
   lock?(tx: Tx, key: string): Promise<void>;
@@ -114,24 +114,24 @@ export interface Kind<T extends object = object, Facts extends object = object> 
   isPast?(current: Current<T, Facts>): boolean;
   /** It stays as history when the file no longer names it. */
   stays?(current: Current<T, Facts>): boolean;
-  /** What requests and answers have beside the object. */
+  /** Fields that requests and answers have beside the object. */
   readonly beside?: Beside<Facts>;
-  /** What else a change does, in words that follow those of the fields. */
+  /** Effects of a change beside its fields, in words that follow those of the fields. */
   further?(before: Current<T, Facts>, after: T): string[];
   /** The object as it is answered, where something of it is not. */
   view?(object: T): object;
-  /** What ends or is lost with a change (`after`) or a removal (null), in sentences: it then has to be allowed. */
+  /** Losses by a change (`after`) or a removal (null), in sentences: it then has to be allowed. */
   losses?(change: Losing<T, Facts>): string[];
-  /** What saving objects would end of others, in sentences by key: it then has to be allowed. */
+  /** Losses of others by saving objects, in sentences by key: it then has to be allowed. */
   endsElsewhere?(
     db: Db | Tx,
     objects: readonly T[],
   ): Promise<ReadonlyMap<string, readonly string[]>>;
   /** Why it cannot be removed by hand at present; null if it can. */
   hindrance?(current: Current<T, Facts>): string | null;
-  /** What it has that was made by hand, such as `2 servers`: the file cannot end it before. */
+  /** Objects of it that were made by hand, such as `2 servers`: the file cannot end it before. */
   holds?(current: Current<T, Facts>): string | null;
-  /** What an operator should know of a declared object and that changes nothing. */
+  /** Notes for the operator about a declared object, which change nothing. */
   notes?(object: T, current: Current<T, Facts> | null): string[];
 }
 

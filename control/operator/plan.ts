@@ -7,11 +7,11 @@ export interface Difference {
   readonly sign: '+' | '~' | '-';
   /** The object with its name: `edge fra1`. */
   readonly subject: string;
-  /** What changes; '' when the sign says everything. */
+  /** The fields that change; '' when the sign says everything. */
   readonly words: string;
 }
 
-/** What saving an object changes; null for nothing. Fields are named in the order of the schema. */
+/** The change by saving an object; null for nothing. Fields are named in the order of the schema. */
 export function differenceOf<T extends object>(
   kind: Kind<T>,
   before: Current<T> | null,
@@ -68,7 +68,7 @@ export interface ObjectChange<T extends object = object> extends Difference {
   readonly before: Current<T> | null;
 }
 
-/** What a plan of a kind is added to. `at`: the entry that asks for it, or null when the file no longer names the object. */
+/** The receiver of a kind's plan. `at`: the entry that asks for it, or null when the file no longer names the object. */
 export interface PlanSink<At> {
   add(change: ObjectChange, at: At | null): void;
   refuse(at: At | null, message: string): void;
@@ -159,7 +159,7 @@ function planObject<T extends object, At>(
   return object;
 }
 
-/** What is known of the objects of a file when others are removed. */
+/** Facts about the objects of a file when others are removed. */
 export interface Remaining<T extends object> {
   /** The file names no object of the kind. */
   readonly isLast: boolean;

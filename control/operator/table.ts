@@ -48,7 +48,7 @@ interface TableOptions<T extends object, Facts extends object> {
   readonly columns: Columns<T>;
   /** Columns that follow from fields, as SQL of those of `given`. */
   readonly derived?: Readonly<Record<string, RawBuilder<unknown>>>;
-  /** What is read beside the fields, as SQL. */
+  /** Facts that are read beside the fields, as SQL. */
   readonly facts?: { readonly [Fact in keyof Facts & string]: RawBuilder<unknown> };
 }
 

@@ -1,7 +1,7 @@
 import type { Db } from '../db/database.ts';
 import { type Attempt, loadWaiting, type OutboxTable, releaseAttempt } from './attempts.ts';
 
-/** What an outbox sends, and how. */
+/** Everything that an outbox sends, and how. */
 export interface Sender<Due extends Attempt, Result> {
   readonly table: OutboxTable;
   /** Names the work in messages, like `deliveries of webhooks`. */

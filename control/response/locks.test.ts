@@ -14,7 +14,7 @@ import { outageAttack } from '../detection/watch/testing.ts';
 const ATTACKS = 60;
 const ROUNDS = 12;
 
-/** As with many attacks: rows are locked in the order of the list, not in table order. */
+/** A plan like with many attacks: rows are locked in the order of the list, not in table order. */
 async function planAsWithMany(db: Db): Promise<void> {
   const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(db);
   for (const way of ['seqscan', 'hashjoin', 'mergejoin', 'bitmapscan']) {

@@ -148,6 +148,8 @@ const ADMINISTRATION = {
   eggs: SHIPPED_EGGS,
 } as const;
 
+const GOOD = { ok: true, detail: 'As it should be.' };
+
 function serverDeps({
   db,
   events,
@@ -161,7 +163,6 @@ function serverDeps({
   const firewall = createFirewall({ loadSourceSets, queryEdges, publicUrl, registry, log });
   const history = createHistory({ publicUrl });
   const webhooks = createWebhooks({ db, networks: [], registry, log });
-  const good = { ok: true, detail: 'As it should be.' };
   return {
     config: {
       listen: { host: '127.0.0.1', port: 0 },
@@ -190,10 +191,10 @@ function serverDeps({
     },
     registry,
     readiness: async () => ({
-      database: good,
-      migrations: good,
-      embeddedPostgres: good,
-      fleet: good,
+      database: GOOD,
+      migrations: GOOD,
+      embeddedPostgres: GOOD,
+      fleet: GOOD,
       enforcement: { state: 'none', detail: 'Nothing is enforced.', edges: [] },
     }),
     log,

@@ -6,7 +6,10 @@ const PATH = '/.well-known/acme-challenge/';
 /** RFC 8737. */
 const ACME_PROTOCOL = 'acme-tls/1';
 
-/** What the certificate authority asks for: files by HTTP (HTTP-01), or a certificate in a handshake (TLS-ALPN-01). */
+/**
+ * Challenges that the certificate authority asks for: files by HTTP (HTTP-01), or a certificate in a handshake
+ * (TLS-ALPN-01).
+ */
 export class Challenges {
   readonly #files = new Map<string, string>();
   readonly #certificates = new Map<string, SecureContext>();

@@ -80,7 +80,7 @@ export function createWebhookHandlers(allowed: readonly Cidr[]): WebhookHandlers
   };
 }
 
-/** What webhooks delivered, and deliveries by hand. */
+/** Deliveries of webhooks, and deliveries by hand. */
 function deliveryHandlers(): Pick<Handlers, DeliveryNames> {
   return {
     async testWebhook(call, tx) {
@@ -148,7 +148,7 @@ async function requireCapacity(tx: Tx, { id }: WebhookRow): Promise<void> {
   throw new Problem('limit_exceeded', detail);
 }
 
-/** Without the path of the URL, which may be a secret of the receiver. */
+/** Records a URL without the path of the URL, which may be a secret of the receiver. */
 async function record(
   tx: Tx,
   call: CallerCall,

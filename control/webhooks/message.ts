@@ -18,7 +18,7 @@ export function messageId(eventId: number): string {
 }
 
 /**
- * What the receiver of a URL reads.
+ * The body that the receiver of a URL reads.
  * https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md#payload-structure
  */
 export function messageBody(

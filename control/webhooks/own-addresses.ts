@@ -13,7 +13,7 @@ export interface Installation {
 }
 
 const REMEMBERED_MS = 30_000;
-/** Of UDP; nothing is sent to it. */
+/** A port of UDP; nothing is sent to it. */
 const ANY_PORT = 9;
 
 /** The addresses of an installation's hosts, looked up again after a while. A name that does not resolve has none. */
@@ -47,8 +47,9 @@ export function interfaceAddresses(): Address[] {
 }
 
 /**
- * Those of the IPv4 addresses that the kernel delivers to this host itself, also without an interface that has them (`ip
- * route add local`): it would use the same address as the source, which it does not for IPv6. Nothing is sent.
+ * Addresses: those of the IPv4 addresses that the kernel delivers to this host itself, also without an interface that
+ * has them (`ip route add local`): it would use the same address as the source, which it does not for IPv6. Nothing
+ * is sent.
  */
 export async function deliveredHere(addresses: readonly Address[]): Promise<Address[]> {
   const asked = addresses.filter(({ family }) => family === 4);
@@ -70,7 +71,7 @@ function isDeliveredHere(address: Address): Promise<boolean> {
   });
 }
 
-/** Without texts that are no address of ours, such as mapped ones. */
+/** Addresses, without texts that are no address of ours, such as mapped ones. */
 export function addressesOf(texts: readonly string[]): Address[] {
   return texts.flatMap((text) => {
     const address = parseAddress(text);

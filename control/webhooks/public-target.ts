@@ -11,7 +11,7 @@ import {
 } from './own-addresses.ts';
 import { type Resolve, resolveName } from './resolve.ts';
 
-/** What a request to an address that a caller named may reach. */
+/** Networks that a request to an address that a caller named may reach. */
 export interface Reach {
   /** Networks that are reached though they are not public. */
   readonly networks: readonly Cidr[];
@@ -28,7 +28,7 @@ export interface PublicTarget {
 }
 
 const MOST_ADDRESSES = 4;
-/** Of a name, whose owner chooses how many it has. */
+/** Addresses of a name, whose owner chooses how many it has. */
 const MOST_FOUND = 16;
 
 /**

@@ -84,7 +84,7 @@ export async function updateWebhook(
   if (disabledReason !== null) await giveUpPending(tx, id);
 }
 
-/** What waits is not sent by a webhook that is disabled; it can be delivered again by hand. */
+/** Gives up deliveries that wait: nothing is sent by a webhook that is disabled; it can be delivered again by hand. */
 export async function giveUpPending(tx: Tx, webhookId: number): Promise<void> {
   await sql`
     update webhook_deliveries set state = 'failed', settled_at = now()

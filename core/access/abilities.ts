@@ -14,7 +14,7 @@ export type Ability = keyof typeof AREA_OF;
 /** Set by the operator for an organisation; without it the area answers 403 and grants nothing. */
 export type Flag = 'firewall_api' | 'attack_history_api';
 
-/** Of keys of the operator, which belong to no organisation. */
+/** The abilities of keys of the operator, which belong to no organisation. */
 export const OPERATOR_ABILITIES = ['operator.read', 'operator.manage'] as const;
 export type OperatorAbility = (typeof OPERATOR_ABILITIES)[number];
 

@@ -22,7 +22,7 @@ const holding = fc
     const cidr = networkOf(address, (address.family === 4 ? 32 : 128) - host);
     return { organisation, cidr, since, until: lasts === null ? null : since + lasts };
   });
-/** As in the database: equal holdings never overlap in time. */
+/** Holdings as in the database: equal holdings never overlap in time. */
 const holdings = fc.array(holding, { maxLength: 14 }).map((drawn) => {
   const kept: Held[] = [];
   for (const one of drawn) if (!kept.some((other) => sameAtOnce(one, other))) kept.push(one);

@@ -189,7 +189,7 @@ export function completeRights(rights: Iterable<ServerRight>): readonly ServerRi
 }
 
 /**
- * What `giver` may not give away of `wanted`: rights that it does not have itself. One who may invite must not become
+ * The rights of `wanted` that `giver` may not give away, because it does not have them itself. One who may invite must not become
  * able to do more by inviting.
  */
 export function ungiveable(

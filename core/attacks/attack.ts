@@ -14,7 +14,7 @@ export type AttackType =
   | 'other_flood';
 
 /**
- * What a mitigation is planned against. TCP with invalid flags is another flood by its name, and limited as TCP.
+ * An attack that a mitigation is planned against. TCP with invalid flags is another flood by its name, and limited as TCP.
  */
 export type PresentType = AttackType | 'tcp_other_flood';
 
@@ -64,7 +64,10 @@ export interface AttackEvent {
   readonly atMs: number;
   /** How long it has been quiet at that time. */
   readonly quietMs: number;
-  /** Of an attack that has ended: the subject of the one whose record it is part of now. Null: it keeps its own. */
+  /**
+   * The record of an attack that has ended: the subject of the one whose record it is part of now. Null: it keeps its
+   * own.
+   */
   readonly partOf: string | null;
 }
 

@@ -48,7 +48,7 @@ function counted(subject: string, prefix: string | null, rates: Rates): SubjectS
   };
 }
 
-/** What comes for some seconds, and what is known of its connections per second; null: not known. */
+/** Traffic that comes for some seconds, and what is known of its connections per second; null: not known. */
 interface Piece {
   readonly rates: Rates;
   readonly connections: {
@@ -74,7 +74,10 @@ function perBucket(known: NonNullable<Piece['connections']>): Connections {
   };
 }
 
-/** The records, with their types at last. The first bucket of each piece has no vectors, as of an address just followed. */
+/**
+ * The records, with their types at last. The first bucket of each piece has no vectors, as of an address just
+ * followed.
+ */
 function recorded(...pieces: readonly Piece[]): string[] {
   let state = INITIAL;
   let index = 0;

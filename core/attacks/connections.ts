@@ -48,7 +48,7 @@ export function byConnections<T extends CountedTraffic>(traffic: T, known: Conne
 class VectorMoves<T extends CountedTraffic> {
   readonly #traffic: T;
   readonly #amounts: Map<number, Amount>;
-  /** What `DATA` gained. */
+  /** The packets that `DATA` gained. */
   #packets = 0;
   #bytes = 0;
 

@@ -1,7 +1,7 @@
 import type { FlowRecord } from './flow-record.ts';
 
 /**
- * What the lines of one exporter can carry at most. Nothing says how fast they are, so this is above every router that
+ * The most that the lines of one exporter can carry. Nothing says how fast they are, so this is above every router that
  * exports flows today (a port has up to 1.6 Tbit/s, which is 2.4 billion of the smallest packets a second).
  */
 export const LINE = { pps: 1e10, bps: 1e13 } as const;

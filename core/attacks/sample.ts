@@ -22,7 +22,7 @@ export interface Traffic {
   /** The variances of `packets` and `bytes`; 0 if every packet was counted. */
   readonly packetVariance: number;
   readonly byteVariance: number;
-  /** By vector; may be empty for little traffic. */
+  /** Counts by vector; may be empty for little traffic. */
   readonly vectors: readonly VectorCount[];
 }
 

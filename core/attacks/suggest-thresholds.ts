@@ -15,7 +15,7 @@ export interface SubjectPast {
   readonly attacks: readonly Peak[];
 }
 
-/** What thresholds would have done in that time. */
+/** The effect that thresholds would have had in that time. */
 export interface Effect {
   /** Recorded attacks that stayed below both. */
   readonly missed: number;

@@ -12,7 +12,7 @@ export interface Sampled {
   /** The packets that they stand for. */
   readonly packets: number;
 }
-/** What a source sent by one protocol. */
+/** Packets that a source sent by one protocol. */
 export interface TopSource {
   readonly source: string;
   /** Absent: an older agent, which added up all protocols. */

@@ -2,7 +2,10 @@ import type { AttackType } from './attack.ts';
 import type { AttackSeries } from './detector/series.ts';
 import { MAX_TOPS } from './top-talkers.ts';
 
-/** Traffic of reflectors, fragments, and segments without a connection is of no service, so other types are never usual. */
+/**
+ * Traffic of reflectors, fragments, and segments without a connection is of no service, so other types are never
+ * usual.
+ */
 const SERVICES: readonly string[] = [
   'udp_flood',
   'tcp_ack_flood',
@@ -18,7 +21,10 @@ const STEADY = 0.4;
 const LEAST_SOURCES = MAX_TOPS;
 /** One source has at most this share of what the top sources send. */
 const LARGEST_SHARE = 0.25;
-/** The threshold is this multiple of the busiest part: below half of a threshold an attack has ended, and traffic varies. */
+/**
+ * The threshold is this multiple of the busiest part: below half of a threshold an attack has ended, and traffic
+ * varies.
+ */
 const TIMES_SEEN = 3;
 
 export interface LastingAttack {
@@ -36,8 +42,8 @@ export interface UsualTraffic {
 }
 
 /**
- * What people are asked about: an attack that has lasted an hour with a steady shape, from many sources, none of which sends
- * most. A launch that raises a host for good looks so. Whether the host answers its sources is
+ * The subject of a question to people: an attack that has lasted an hour with a steady shape, from many sources, none
+ * of which sends most. A launch that raises a host for good looks so. Whether the host answers its sources is
  * not measured. Null: it does not look like usual traffic.
  */
 export function usualTraffic(attack: LastingAttack, nowMs: number): UsualTraffic | null {

@@ -2,7 +2,7 @@ import type { Opening, Signature } from './filter.ts';
 import type { FilterProgram, TcpProgram, UdpProgram } from './program.ts';
 import type { FilterReason } from './reasons.ts';
 
-/** What the kernel knows of a packet to a filtered port. */
+/** Facts that the kernel knows of a packet to a filtered port. */
 export interface FilterState {
   readonly payload: Uint8Array;
   /** UDP: a reply of the server has validated the source. */

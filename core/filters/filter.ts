@@ -22,7 +22,7 @@ export interface Filter<Type extends string = string> {
 }
 
 export interface PacketLimits {
-  /** Of UDP payloads, in bytes. Null: any. */
+  /** Lengths of UDP payloads, in bytes. Null: any. */
   readonly lengths: { readonly min: number; readonly max: number } | null;
   /** Null: any. */
   readonly sourcePorts: readonly PortRange[] | null;
@@ -58,13 +58,16 @@ export interface UdpFilter {
 }
 
 /**
- * What a client of an open connection sends that the filter has not seen, because its address changed, or before the
- * server's first reply that validates. It has rates of its own, so that a flood of it leaves those of greetings free.
+ * Packets that a client of an open connection sends that the filter has not seen, because its address changed, or
+ * before the server's first reply that validates. It has rates of its own, so that a flood of it leaves those of
+ * greetings free.
  */
 export interface Roaming {
-  /** From the one whose answers validate most easily to the strictest. A flow has the strictest kind that it has sent. */
+  /**
+   * From the one whose answers validate most easily to the strictest. A flow has the strictest kind that it has sent.
+   */
   readonly kinds: readonly [RoamingKind] | readonly [RoamingKind, RoamingKind];
-  /** Of one source, and of all sources to one server port, in packets per second. */
+  /** Rates of one source, and of all sources to one server port, in packets per second. */
   readonly rates: { readonly sourcePps: number; readonly budgetPps: number };
 }
 
@@ -87,7 +90,9 @@ export interface TcpFilter {
   readonly validatedPps: number;
   /** Connections of one source to one port. Null: not limited. */
   readonly connections: ConnectionLimits | null;
-  /** Connections per second that the SYN proxy opens to one server port, for all sources. Null or absent: not limited. */
+  /**
+   * Connections per second that the SYN proxy opens to one server port, for all sources. Null or absent: not limited.
+   */
   readonly newPerSecond?: number | null;
 }
 

@@ -5,7 +5,7 @@ import { evaluateFilters, type FilterState, fits } from './evaluate.ts';
 import { ascii, type Transport } from './filter.ts';
 import { combineFilters } from './program.ts';
 
-/** What a source that is not known sends first: hex, filled with zeros to a length. */
+/** Packets that a source that is not known sends first: hex, filled with zeros to a length. */
 type First = readonly [what: string, hex: string, length?: number];
 
 /** The cookies 0 and 0x1234, as they are scrambled for port 7777. */
@@ -145,7 +145,10 @@ function passes(type: FilterType, transport: Transport, [, hex, length = 0]: Fir
   return evaluateFilters(program, 'both', 40_000, state) === null;
 }
 
-/** RFC 9000, 10.3.3: a reset is smaller than the packet that it answers; nginx sends up to three times as much, to 1,200 bytes. */
+/**
+ * RFC 9000, 10.3.3: a reset is smaller than the packet that it answers; nginx sends up to three times as much, to
+ * 1,200 bytes.
+ */
 describe('a stateless reset of a QUIC server', () => {
   const { roaming } = findFilter('quic')?.udp ?? assert.fail();
   const shortHeader = (length: number): Buffer => Buffer.alloc(length, 0x41);

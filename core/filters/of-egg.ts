@@ -1,7 +1,7 @@
 import { type FilterType, findFilter } from './catalogue.ts';
 import type { Transport } from './filter.ts';
 
-/** By the names that the community gives its eggs. The first that fits. */
+/** Protocols by the names that the community gives its eggs. The first that fits. */
 const NAMES: readonly (readonly [RegExp, FilterType])[] = [
   [/bedrock|pocketmine|nukkit|geyser/i, 'minecraft-bedrock'],
   [

@@ -43,7 +43,7 @@ export function combineFilters(
   );
 }
 
-/** What every filter of the port lets pass: perhaps nothing. */
+/** Packets that every filter of the port lets pass: perhaps nothing. */
 function strictestPackets(all: readonly PacketLimits[]): PacketLimits {
   const lengths = all.flatMap((one) => one.lengths ?? []);
   const ports = all.flatMap(({ sourcePorts }) => (sourcePorts === null ? [] : [sourcePorts]));
@@ -91,7 +91,10 @@ function combineUdp(filters: readonly UdpFilter[], packets: PacketLimits): UdpPr
   };
 }
 
-/** A filter whose packets do not roam, or are of fewer kinds, validates by its own replies, or by those of its strictest. */
+/**
+ * A filter whose packets do not roam, or are of fewer kinds, validates by its own replies, or by those of its
+ * strictest.
+ */
 function roamingOf(filters: readonly UdpFilter[]): Roaming | null {
   const all = filters.flatMap(({ roaming }) => roaming ?? []);
   if (all.length === 0) return null;

@@ -2,7 +2,7 @@ import { failed, type Parsed, parsed } from '../net/parsed.ts';
 import { parsePortExpression } from '../net/ports.ts';
 import { type Filter, MAX_PAYLOAD } from './filter.ts';
 
-/** What a holder sets on one filter of a port. What is absent stays as the filter has it. */
+/** Settings that a holder sets on one filter of a port. What is absent stays as the filter has it. */
 export interface FilterSettings {
   /** Packets per second of one source that is validated or has a connection. */
   readonly sourcePps?: number;
@@ -26,7 +26,7 @@ export const SETTING_RANGES = {
   maxLength: [0, MAX_PAYLOAD],
 } as const satisfies Partial<Record<keyof FilterSettings, readonly [number, number]>>;
 
-/** As they are sent: null and undefined stand for absent. */
+/** Settings as they are sent: null and undefined stand for absent. */
 export type SentSettings = {
   readonly [field in keyof FilterSettings]?: FilterSettings[field] | null | undefined;
 };

@@ -8,11 +8,11 @@
  */
 export interface FragmentLimits {
   /** First and later fragments of unknown pairs to one destination, each. */
-  readonly strangersPerDestination: number;
+  readonly unknownPerDestination: number;
   /** The same on an edge without reassembly: the server's own memory of 4 MiB holds them for 30 or 60 s. */
-  readonly strangersUnassembled: number;
+  readonly unknownUnassembled: number;
   /** The same for all destinations together. */
-  readonly strangers: number;
+  readonly unknown: number;
   /** Fragments of one known pair. */
   readonly knownPair: number;
   /** Fragments of all known pairs of one destination. */
@@ -29,9 +29,9 @@ export interface FragmentLimits {
 }
 
 export const FRAGMENT_LIMITS: FragmentLimits = {
-  strangersPerDestination: 200,
-  strangersUnassembled: 15,
-  strangers: 1500,
+  unknownPerDestination: 200,
+  unknownUnassembled: 15,
+  unknown: 1500,
   knownPair: 10_000,
   knownPerDestination: 20_000,
   known: 30_000,
@@ -55,9 +55,9 @@ export function fitToMemory(limits: FragmentLimits, bytes: number): FragmentLimi
   if (factor >= 1) return limits;
   const fit = (rate: number): number => Math.max(1, Math.floor(rate * factor));
   return {
-    strangersPerDestination: fit(limits.strangersPerDestination),
-    strangersUnassembled: fit(limits.strangersUnassembled),
-    strangers: fit(limits.strangers),
+    unknownPerDestination: fit(limits.unknownPerDestination),
+    unknownUnassembled: fit(limits.unknownUnassembled),
+    unknown: fit(limits.unknown),
     knownPair: fit(limits.knownPair),
     knownPerDestination: fit(limits.knownPerDestination),
     known: fit(limits.known),
@@ -68,8 +68,8 @@ export function fitToMemory(limits: FragmentLimits, bytes: number): FragmentLimi
 
 /** The most memory that fragments within these limits can occupy, per family. */
 export function reassemblyBytes(limits: FragmentLimits): number {
-  const { strangers, known, unprotected, unprotectedBurst } = limits;
-  const ofRates = (2 * strangers + known + unprotected) * REASSEMBLY_SECONDS;
-  const ofBursts = (2 * strangers + known) * BURST_SECONDS + unprotectedBurst;
+  const { unknown, known, unprotected, unprotectedBurst } = limits;
+  const ofRates = (2 * unknown + known + unprotected) * REASSEMBLY_SECONDS;
+  const ofBursts = (2 * unknown + known) * BURST_SECONDS + unprotectedBurst;
   return Math.ceil((ofRates + ofBursts) * FRAGMENT_BYTES);
 }

@@ -9,10 +9,10 @@ export interface Packet {
   readonly destination: string;
   /** IP protocol number of the upper layer: 1, 6, 17, 47, 50, 58, or any other. */
   readonly protocol: number;
-  /** Of tcp and udp; null when the packet has none (other protocols, later fragments). */
+  /** A port of tcp and udp; null when the packet has none (other protocols, later fragments). */
   readonly sourcePort: number | null;
   readonly destinationPort: number | null;
-  /** Of ICMP and ICMPv6. */
+  /** The type of ICMP and ICMPv6. */
   readonly icmp: { readonly type: number; readonly code: number } | null;
   /** TTL or hop limit: neighbour discovery is valid at 255 only. */
   readonly hopLimit: number;
@@ -38,7 +38,7 @@ export interface PacketState {
   readonly answered: boolean;
   /** The refs of mitigations whose limit the packet exceeds. */
   readonly aboveLimit: readonly string[];
-  /** What filters on the port read of it; null: they are not judged. */
+  /** The state that filters on the port read of it; null: they do not evaluate it. */
   readonly filtered: FilterState | null;
 }
 

@@ -116,9 +116,9 @@ export interface MitigationLimit {
   /** Packets per second, and the burst; 0: none pass. */
   readonly pps: number;
   /** The limit is of packets that the protected host has not answered; an edge that sees no replies knows none. */
-  readonly strangersOnly: boolean;
+  readonly unansweredOnly: boolean;
   /**
-   * With `strangersOnly`: packets per second of one flow that the protected host has answered. A flow has the ports of
+   * With `unansweredOnly`: packets per second of one flow that the protected host has answered. A flow has the ports of
    * its packets, if there are any. An edge that sees no replies limits each source to it. Absent: unlimited.
    */
   readonly answeredPps?: number;

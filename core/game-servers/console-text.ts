@@ -38,7 +38,7 @@ function colourOf(sequence: string): string {
   return kept.length === 0 ? '' : `\x1b[${kept.join(';')}m`;
 }
 
-/** Of a colour by number (5) or by red, green and blue (2). */
+/** The length of a colour by number (5) or by red, green and blue (2). */
 function extendedLength(kind: number | undefined): number {
   return kind === 2 ? 5 : 3;
 }

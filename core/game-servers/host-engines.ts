@@ -12,12 +12,12 @@ export interface DockerStatus {
 
 /** An image that Portcullis makes on a host, and how far that is. */
 export interface LocalImage {
-  /** As `portcullis images` takes it. */
+  /** The name as `portcullis images` takes it. */
   readonly name: string;
   readonly reference: string;
   /** `unknown`: Docker does not answer. */
   readonly state: 'unknown' | 'missing' | 'building' | 'ready' | 'failed';
-  /** What is being done; null unless it is being built. */
+  /** The step that is being done; null unless it is being built. */
   readonly step: string | null;
   /** Percent of the work; null unless it is being built. */
   readonly percent: number | null;

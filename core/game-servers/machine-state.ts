@@ -112,7 +112,7 @@ export type Effect =
 export interface PowerSettings {
   /** The egg has done lines. */
   readonly hasDone: boolean;
-  /** Without a done line it counts as running after this time, with a warning. */
+  /** The start: without a done line it counts as running after this time, with a warning. */
   readonly slowStartMs: number;
   readonly stopTimes: StopTimes;
   readonly crashes: CrashPolicy;

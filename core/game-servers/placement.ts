@@ -41,8 +41,8 @@ export type Placement =
     };
 
 /**
- * Chooses the node with the smallest part of its memory in use, by name among equals. One that is named need not be connected
- * yet, nor list its addresses. `taken`: ports in use, as `ADDRESS PORT`.
+ * Chooses the node with the smallest part of its memory in use, by name among equals. One that is named need not be
+ * connected yet, nor list its addresses. `taken`: ports in use, as `ADDRESS PORT`.
  */
 export function choosePlace(
   wish: PlaceWish,
@@ -101,7 +101,7 @@ function freePort({ addresses, ports }: PlaceNode, taken: ReadonlySet<string>): 
   return null;
 }
 
-/** Of an offer without limit nothing is used. */
+/** The used part; an offer without limit has none. */
 function usedPart({ memory, memoryUsed }: PlaceNode): number {
   return memory === null ? 0 : memoryUsed / memory;
 }

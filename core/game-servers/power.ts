@@ -1,6 +1,6 @@
 /** The states and signals of the public interface; see `power-table.ts`. */
 export type ServerState = PowerState | 'paused';
-/** What decides about signals: another program may pause an instance in any of them. */
+/** The state that decides about signals: another program may pause an instance in any of them. */
 export type PowerState = 'offline' | 'starting' | 'running' | 'stopping';
 export type PowerSignal = 'start' | 'stop' | 'restart' | 'kill';
 
@@ -14,7 +14,7 @@ export interface ServerAssignment {
   readonly egg: string;
   /** The label of an image of the egg. Null: the first. */
   readonly image: string | null;
-  /** By environment name; missing ones have the default of the egg. */
+  /** Variables by environment name; missing ones have the default of the egg. */
   readonly variables: Readonly<Record<string, string>>;
   readonly limits: ServerLimits;
   /** The first port, at which players reach it. */

@@ -55,7 +55,7 @@ function parseIpv4(text: string): Parsed<Address> {
   return value === null ? refuseIpv4(text) : parsed({ family: 4, value: BigInt(value) });
 }
 
-/** By character: policies of thousands of addresses are mostly these. Null: it is none. */
+/** Reads an address by character: policies of thousands of addresses are mostly these. Null: it is none. */
 function readIpv4(text: string): number | null {
   let value = 0;
   let octet = 0;

@@ -77,7 +77,7 @@ export function lastValue(cidr: Cidr): bigint {
   return cidr.value | ((1n << BigInt(BITS[cidr.family] - cidr.length)) - 1n);
 }
 
-/** By family, then by start, then the wider first. */
+/** Ordered by family, then by start, then the wider first. */
 export function compareCidrs(a: Cidr, b: Cidr): number {
   if (a.family !== b.family) return a.family - b.family;
   if (a.value !== b.value) return a.value < b.value ? -1 : 1;

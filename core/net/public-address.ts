@@ -41,7 +41,7 @@ const SPECIAL_PURPOSE = [
  */
 const CLOUDS = ['168.63.129.16/32'] as const;
 
-/** What is not public, as texts of CIDRs. */
+/** Networks that are not public, as texts of CIDRs. */
 export const NOT_PUBLIC: readonly string[] = [...SPECIAL_PURPOSE, ...CLOUDS];
 
 /** The first 96 bits of `64:ff9b::/96`. */

@@ -15,8 +15,8 @@ export const DELIVERY_BACK_OFF: BackOff = {
 };
 
 /**
- * Calls of responders: a start for a quarter of a minute, a withdrawal for a quarter of an hour, because a missing withdrawal
- * does harm.
+ * Calls of responders: a start for a quarter of a minute, a withdrawal for a quarter of an hour, because a missing
+ * withdrawal does harm.
  */
 export const CALL_BACK_OFF: Readonly<Record<'start' | 'withdraw', BackOff>> = {
   start: { attempts: 5, firstMs: 1_000, factor: 2, longestMs: 60_000 },

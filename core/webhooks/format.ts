@@ -3,7 +3,10 @@ import { formatBps, formatPps } from '../attacks/format.ts';
 /** How a receiver wants its messages. */
 export type WebhookFormat = 'standard' | 'discord' | 'slack';
 
-/** By the URL: Discord's and Slack's incoming webhooks take messages of their own; everybody else Standard Webhooks. */
+/**
+ * The format by the URL: Discord's and Slack's incoming webhooks take messages of their own; everybody else Standard
+ * Webhooks.
+ */
 export function webhookFormat(url: string): WebhookFormat {
   const parsed = URL.parse(url);
   if (parsed === null) return 'standard';

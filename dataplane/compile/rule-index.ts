@@ -131,7 +131,7 @@ class SourceIndex {
   readonly #lengths: readonly number[];
   #all = NONE;
   #anywhere = NONE;
-  /** By length: the added networks, and networks that contain an added one. */
+  /** Networks by length: the added networks, and networks that contain an added one. */
   readonly #networks = new Map<number, Map<bigint, number>>();
   readonly #containing = new Map<number, Map<bigint, number>>();
 

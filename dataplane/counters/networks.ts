@@ -5,7 +5,7 @@ export function isAddress({ family, length }: Cidr): boolean {
   return length === BITS[family];
 }
 
-/** By canonical name, each once. */
+/** Networks by canonical name, each once. */
 export function byName(networks: readonly Cidr[]): Map<string, Cidr> {
   return new Map(networks.map((network) => [formatNetwork(network), network]));
 }

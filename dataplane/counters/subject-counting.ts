@@ -59,7 +59,7 @@ export class SubjectCounting {
     return this.#talkers.of(subject, nowMs);
   }
 
-  /** What was sampled of a subject belongs to an earlier attack. */
+  /** Forgets samples: what was sampled of a subject belongs to an earlier attack. */
   forgetTops(subject: string): void {
     this.#talkers.forget(subject);
   }

@@ -20,7 +20,7 @@ interface TimedSample extends CounterSample {
 }
 interface TimedAnswers {
   readonly atMs: number;
-  /** By source and protocol. */
+  /** Packets by source and protocol. */
   readonly packets: Map<string, number>;
 }
 
@@ -30,7 +30,7 @@ const MAX_ANSWERS = 48;
 /** The recent sources and ports of subjects, estimated from samples. Bounded in memory. */
 export class TopTalkers {
   readonly #samples = new Map<string, TimedSample[]>();
-  /** Of subjects whose answers are known, oldest first. */
+  /** Answers for subjects: of subjects whose answers are known, oldest first. */
   readonly #answers = new Map<string, TimedAnswers[]>();
 
   /** `subjects`: the sample's destination, and the network that contains it if that is a subject too. */
@@ -93,7 +93,10 @@ export class TopTalkers {
     };
   }
 
-  /** Answers count from the time of the first sample on, or what is known of a source would not be of the same packets. */
+  /**
+   * Answers count from the time of the first sample on, or what is known of a source would not be of the same
+   * packets.
+   */
   #sourcesOf(subject: string, recent: readonly TimedSample[]): TopSource[] {
     const sinceMs = recent[0]?.atMs ?? 0;
     const answers = this.#answers.get(subject);

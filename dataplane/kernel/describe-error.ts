@@ -1,6 +1,6 @@
 import { describeError } from '@portcullis/core/log.ts';
 
-/** What nft and system calls say to a process without rights. nft reads the ruleset into its cache first. */
+/** Messages that nft and system calls say to a process without rights. nft reads the ruleset into its cache first. */
 const DENIED = /\bE(?:PERM|ACCES)\b|Operation not permitted|Permission denied|must be root/;
 
 /** An error of the kernel in words for the operator: a denial says what is missing, not which call was refused. */

@@ -1,6 +1,6 @@
 import { addressOf, errno, type Library, libc, SystemError } from './native.ts';
 
-/** What a device's driver reports. */
+/** Facts that a device's driver reports. */
 export interface DriverInfo {
   /** `veth`, `bonding`, `bridge`, `802.1Q VLAN Support`, `virtio_net`, `ixgbe`, ... */
   readonly driver: string;

@@ -14,7 +14,7 @@ export interface FakeKernel extends Driver {
   /** Changes elements as another process would, without the driver. */
   meddle(change: (elements: Map<string, string>) => void): void;
   readonly applied: readonly string[];
-  /** What `probe` returns. */
+  /** The answer of `probe`. */
   lack: string | null;
   /** Refuses each text for which this returns a reason. */
   refuse: (text: string) => string | null;

@@ -20,7 +20,7 @@ export interface SampleSet {
   readonly name: string;
   readonly family: Family;
   readonly hasPorts: boolean;
-  /** As in the declaration of the set. */
+  /** Types as in the declaration of the set. */
   readonly types: readonly string[];
 }
 

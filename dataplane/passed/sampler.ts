@@ -20,7 +20,7 @@ export class PassedSampler implements DropSource {
   readonly #options: PassedSamplerOptions;
   #reader: SampleReader | null = null;
   #wanted: Sampling = { devices: [], networks: [], sees: 'both' };
-  /** What the kernel has; null if unknown. */
+  /** The table that the kernel has; null if unknown. */
   #written: string | null = null;
   /** Whether the kernel may have a table of ours. */
   #isThere = false;

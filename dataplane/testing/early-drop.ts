@@ -1,5 +1,4 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import type { Policy, RefusedTarget } from '@portcullis/core/firewall/policy.ts';
 import type { Log } from '@portcullis/core/log.ts';
 import type { Desired } from '../desired.ts';
@@ -7,7 +6,6 @@ import type { Device } from '../xdp/devices/device.ts';
 import { EarlyDrop } from '../xdp/early-drop.ts';
 import { createFakeEarlyDrop, type FakeEarlyDrop } from '../xdp/driver/fake.ts';
 import type { Flow } from '../xdp/flows/mark-keys.ts';
-import { frameOf, udpPacket } from './frames.ts';
 
 /** An early drop with a fake driver and one device. */
 export const WAN = 7;
@@ -40,8 +38,7 @@ export function setUp({
     remember: () => ({ tcp: 600, udp: 180, other: 60 }),
     log: SILENT,
   });
-  const passes = (to: string, port: number): boolean =>
-    driver.evaluate(frameOf(udpPacket('192.0.2.9', to, port, 5353)), WAN) === 'pass';
+  const passes = (to: string, port: number): boolean => driver.passes(to, port);
   return { early, driver, devices, passes };
 }
 
@@ -94,10 +91,6 @@ export function flowTo(local: string, localPort: number): Flow {
     localPort,
     remotePort: 5353,
   };
-}
-
-export function syn(to: string, port: number): Packet {
-  return { ...udpPacket('192.0.2.9', to, port, 5353), protocol: 6 };
 }
 
 export async function packetsOf(early: EarlyDrop): Promise<Record<string, number>> {

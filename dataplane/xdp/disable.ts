@@ -3,7 +3,7 @@ import type { DeviceModes } from './devices/device.ts';
 import type { Log } from '@portcullis/core/log.ts';
 import { detachPinned } from './devices/pins.ts';
 
-/** What an edge without early drop reports of its devices, and of programs that it failed to detach. */
+/** The report of an edge without early drop on its devices, and of programs that it failed to detach. */
 export interface DisabledEarlyDrop extends DeviceModes {
   problems(): readonly string[];
 }

@@ -9,10 +9,8 @@ import {
   packetsOf,
   refused,
   setUp,
-  syn,
   WAN,
 } from '../testing/early-drop.ts';
-import { frameOf } from '../testing/frames.ts';
 import { allowPort, denyAll } from '../testing/policies.ts';
 
 const [A, B] = ['203.0.113.10', '203.0.113.11'] as const;
@@ -196,7 +194,7 @@ describe('the early drop of an edge', () => {
   it('closes a port after a timeout without learned flows, and then drops no replies', async () => {
     const late = Promise.withResolvers<boolean>();
     let dumps = 0;
-    const { early, passes, driver } = setUp({
+    const { early, passes } = setUp({
       openFlows: async () => dumps++ === 0 || late.promise,
     });
     await early.apply(desired([denyAll(A, [allowPort('udp', 80)])]), []);
@@ -205,7 +203,6 @@ describe('the early drop of an edge', () => {
     while (!passes(A, 81) && performance.now() < deadline)
       await new Promise((resolve) => setTimeout(resolve, 5));
     assert.deepEqual([passes(A, 80), passes(A, 81)], [true, true]);
-    assert.equal(driver.evaluate(frameOf(syn(A, 80)), WAN), 'drop');
     late.resolve(true);
     await closing;
     assert.deepEqual([passes(A, 80), passes(A, 81)], [false, false]);

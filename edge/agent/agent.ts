@@ -28,7 +28,7 @@ export function createEdgeAgent(options: EdgeAgentOptions): EdgeAgent {
   return new Agent(options);
 }
 
-/** What control counts this edge by. */
+/** The mode that control counts this edge by. */
 interface ReportedMode {
   readonly mode: EdgeMode;
   readonly reason: string | null;
@@ -52,13 +52,13 @@ class Agent implements EdgeAgent {
   #reception: Reception = { by: 'all', reason: null };
   #reportedReception: Reception | null = null;
   #isApplying = false;
-  /** What was reported last; null before the start. */
+  /** The state that was reported last; null before the start. */
   #reported: ReportedMode | null = null;
   #management: readonly ManagementPort[];
   #lastError: string | null = null;
   #stopMarkers = (): void => {};
   /** The reason and the problem of the last heartbeat. */
-  #said = '';
+  #reportedState = '';
   #applyRetryMs = FIRST_RETRY_MS;
   #watch: NodeJS.Timeout | undefined;
 
@@ -307,10 +307,11 @@ class Agent implements EdgeAgent {
     if (this.#reporter.isBehind(this.#desired?.settings.devices ?? []))
       this.#session.pokeHeartbeat();
     // A trial that was confirmed and an interference that is over are not shown any longer.
-    if (this.#said !== '' && this.#said !== this.#words()) this.#session.pokeHeartbeat();
+    if (this.#reportedState !== '' && this.#reportedState !== this.#stateText())
+      this.#session.pokeHeartbeat();
   }
 
-  #words(): string {
+  #stateText(): string {
     return JSON.stringify([this.#currentMode().reason, this.#problem()]);
   }
 
@@ -327,7 +328,7 @@ class Agent implements EdgeAgent {
     const { mode, reason } = this.#currentMode();
     const { applied, lastApplyMs } = this.#enforcer;
     this.#reportedReception = this.#reception;
-    this.#said = this.#words();
+    this.#reportedState = this.#stateText();
     await this.#control.heartbeat({
       mode,
       modeReason: reason,

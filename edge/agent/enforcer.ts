@@ -69,7 +69,7 @@ export class Enforcer {
     this.kernel = kernelWatch(this.#guard, earlyDrop);
   }
 
-  /** Of the last apply in this mode; null before it. */
+  /** The result of the last apply in this mode; null before it. */
   get applied(): Applied | null {
     return this.#applied;
   }
@@ -102,8 +102,8 @@ export class Enforcer {
 
   /**
    * Every transaction changes the stamp of the ruleset: those of Docker, and those of our own samples. The record on disk
-   * follows it while our table is known to be unchanged; a restarted agent would write the table whole otherwise. Not during
-   * an apply: the stamp may be newer than the table that is known then.
+   * follows it while our table is known to be unchanged; a restarted agent would write the table whole otherwise. Not
+   * during an apply: the stamp may be newer than the table that is known then.
    */
   async followStamp(): Promise<void> {
     if (this.#guard.kernel !== 'undisturbed') return;
@@ -128,7 +128,7 @@ export class Enforcer {
     earlyDrop?.close();
   }
 
-  /** What was applied in another mode does not count. */
+  /** Forgets results: what was applied in another mode does not count. */
   forgetApplied(): void {
     this.#applied = null;
   }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 
 /** Loads the last table of the state directory given as its argument. */
 export const BOOT_SCRIPT = join(import.meta.dirname, 'load.sh');
-/** Of the unit: for nftables alone. */
+/** Capabilities of the unit: for nftables alone. */
 export const BOOT_CAPABILITIES = ['net_admin'] as const;
 export const BOOT_UNIT = 'portcullis-boot.service';
 

@@ -3,7 +3,7 @@ import type { CancelledAttack } from '@portcullis/link/messages/attacks.ts';
 export interface CancelledFacts {
   readonly durationMs: number;
   readonly isControlThere: boolean;
-  /** By subject, as this edge sees them. */
+  /** Attacks by subject, as this edge sees them. */
   readonly ongoing: Pick<ReadonlyMap<string, unknown>, 'has'>;
 }
 

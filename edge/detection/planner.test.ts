@@ -22,7 +22,7 @@ const SCOPE = {
   subject: true,
 } as const;
 const START_MS = 1_790_000_000_000;
-/** What is known of sources is read once a second. */
+/** The buckets: what is known of sources is read once a second. */
 const BUCKETS = 4;
 const RATE = { value: 6_000, low: 6_000, high: 6_000 };
 

@@ -27,7 +27,7 @@ export function kindOf(info: DriverInfo | null): DeviceKind {
   return KIND_OF_DRIVER[info.driver] ?? (info.bus === '' ? 'other' : 'physical');
 }
 
-/** By which devices packets can come in: an edge enforces nothing by those where none can. */
+/** The devices by which packets can come in: an edge enforces nothing by those where none can. */
 export interface Reception {
   readonly by: 'all' | 'some' | 'none';
   /** Names the others, and why; null for all. */
@@ -105,7 +105,7 @@ export class NamedDevices {
     });
   }
 
-  /** By which of these devices packets can come in. */
+  /** Finds the devices by which packets can come in. */
   reception(named: readonly string[]): Reception {
     const devices = this.describe(named, null);
     if (devices.length === 0) return { by: 'none', reason: 'no device is named for it' };

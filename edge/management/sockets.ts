@@ -5,7 +5,7 @@ export interface Socket {
   readonly protocol: 'tcp' | 'udp';
   readonly localAddress: string;
   readonly localPort: number;
-  /** Of an unconnected UDP socket: listening. */
+  /** The state of an unconnected UDP socket: listening. */
   readonly state: 'listening' | 'established' | 'other';
   /** The account of its process. */
   readonly uid: number;

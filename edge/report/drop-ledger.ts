@@ -19,18 +19,18 @@ interface Window {
   queue: DropEntry[] | null;
   readonly samples: DropSample[];
   readonly sampled: Map<string, number>;
-  /** What passed, by packet. */
+  /** Samples of what passed, by packet. */
   readonly passed: Map<string, PassedSample>;
 }
 
 const MINUTE_MS = 60_000;
-/** Without control for longer, windows are merged: the counts stay, their time becomes coarser. */
+/** The most windows: without control for longer, windows are merged: the counts stay, their time becomes coarser. */
 const MAX_WINDOWS = 60;
 /** Over all windows. Packets beyond it are only counted as lost. */
 const MAX_KEYS = 200_000;
 /** A flood on one address must not leave others without a sample. */
 const MAX_SAMPLES_PER_TARGET = 20;
-/** Of a window; a flood of kinds beyond it is not sampled. */
+/** The most kinds of a window; a flood of kinds beyond it is not sampled. */
 const MAX_PASSED = 4_000;
 
 /**

@@ -59,7 +59,7 @@ export class Reporter {
   #collecting: Promise<void> | null = null;
   /** Control is too old to count drops. */
   #unsupported = false;
-  /** As the last heartbeat had them. */
+  /** Devices as the last heartbeat had them. */
   #reportedDevices: EdgeReport['devices'] | null = null;
   /** The error of the last read, by source. */
   readonly #unreadable = new Map<string, string>();

@@ -1,7 +1,10 @@
 import { accessSync, constants, mkdirSync } from 'node:fs';
 import { StateError } from '../switch/switch-files.ts';
 
-/** What no waiting mends: a permission, or a path through a file. A full or failing disk is reported while the edge enforces. */
+/**
+ * Errors that no waiting mends: a permission, or a path through a file. A full or failing disk is reported while the
+ * edge enforces.
+ */
 const DENIALS = ['EACCES', 'EPERM', 'ENOTDIR', 'EEXIST'];
 
 /**

@@ -47,7 +47,7 @@ export class KernelRecords {
   readonly #log: Log;
   readonly #digest = new LayoutDigest();
   #wanted: LoadedTable | null = null;
-  /** Of the last table given to `keep`. */
+  /** The stamp of the last table given to `keep`. */
   #stamp: number | null = null;
   #timer: NodeJS.Timeout | undefined;
 

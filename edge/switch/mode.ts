@@ -18,7 +18,7 @@ import type { MachineClock } from './machine-clock.ts';
 /** The default of a command that root runs. */
 const ROOTS_DATA = '/var/lib/portcullis';
 
-/** What the operator asks for. */
+/** The mode that the operator asks for. */
 export type RequestedMode = 'enforce' | 'observe';
 
 /** Whether the edge enforces, and why not if it was requested to; or until when, on a trial. */
@@ -55,7 +55,7 @@ export class ModeSwitch {
     this.#options = options;
   }
 
-  /** As of the last `read`. */
+  /** The state as of the last `read`. */
   get state(): ModeState {
     return this.#state;
   }
@@ -175,7 +175,7 @@ export class ModeSwitch {
   }
 }
 
-/** What the command needs to find this directory, which is `edge` in the data directory. */
+/** The option that the command needs to find this directory, which is `edge` in the data directory. */
 function dataOption(stateDir: string): string {
   const dataDir = dirname(stateDir);
   return dataDir === ROOTS_DATA ? '' : ` --data ${dataDir}`;

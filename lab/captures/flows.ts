@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { FilterType } from '@portcullis/core/filters/catalogue.ts';
 import type { Filter, Transport } from '@portcullis/core/filters/filter.ts';
 
-/** What a test of a filter sent to its server, or its server from there. */
+/** Packets that a test of a filter sent to its server, or its server from there. */
 export interface Flow {
   readonly type: FilterType;
   readonly transport: Transport;
@@ -16,7 +16,7 @@ export interface Flow {
 /** A line for each: type, transport, way, length and start. */
 export const FLOWS_FILE = join(import.meta.dirname, 'flows.txt');
 
-/** By real programs, and by both sides written from a protocol. */
+/** Flows by real programs, and by both sides written from a protocol. */
 export function loadFlows(): Flow[] {
   const lines = readFileSync(FLOWS_FILE, 'utf8').trim().split('\n');
   return lines.map((line) => {

@@ -11,7 +11,7 @@ export interface Share {
   readonly types: readonly (readonly [type: FilterType, some: number])[];
 }
 
-/** What a filter makes of the flows of all others on one transport. */
+/** The result that a filter makes of the flows of all others on one transport. */
 export interface Foreign {
   readonly greets: Share;
   readonly roams: Share;

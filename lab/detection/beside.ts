@@ -78,7 +78,7 @@ const peaceful = [
   ]),
 ].map((trace) => ({ ...trace, group: 'no attack beside a busy address' }));
 
-/** What is usual for the server is known by then. */
+/** The time after which usual traffic of the server is known. */
 const LEARNT_S = 600;
 
 function later({ streams, attack, lengthS, ...trace }: Trace): Trace {

@@ -11,12 +11,12 @@ export interface Score {
   readonly right: number;
   readonly wrong: number;
   readonly missed: number;
-  /** Of the right ones. */
+  /** The count of the right ones. */
   readonly named: number;
   /** The worst of the seeds; null without a right one. */
   readonly openedAfterS: number | null;
   readonly endedAfterS: number | null;
-  /** Of what was really sent at most: relative error of the peak, and whether its bounds hold the truth. */
+  /** The errors of what was really sent at most: relative error of the peak, and whether its bounds hold the truth. */
   readonly peakError: number | null;
   readonly bounded: boolean;
 }
@@ -73,7 +73,7 @@ function judge(trace: Trace, found: readonly Found[]): Judged {
   return { match, wrong, peakError: Math.abs(value / truth - 1), bounded };
 }
 
-/** What really came at most in any second, chance left out. */
+/** The most that really came at most in any second, chance left out. */
 function truePeak({ streams, lengthS }: Trace, subject: string): number {
   const concerns = (address: string): boolean =>
     subject.includes('/') ? subject.includes(':') === address.includes(':') : address === subject;

@@ -2,7 +2,7 @@ import type { AttackType } from '@portcullis/core/attacks/attack.ts';
 import type { Vector } from '@portcullis/core/attacks/vectors.ts';
 import { BYTES, type Stream } from './traffic.ts';
 
-/** What a trace holds, and what a detector should say of it. */
+/** The content of what a trace holds, and what a detector should say of it. */
 export interface Trace {
   readonly name: string;
   readonly group: string;

@@ -239,7 +239,7 @@ const peaceful = [
   legitimate('a download of 900 Mbit/s, sampled', [...usual(), burst('tcp_data', 78_000)], 1000),
 ];
 
-/** What a threshold cannot tell, or only in part: shown so that nobody believes otherwise. */
+/** Traces that a threshold cannot tell, or only in part: shown so that nobody believes otherwise. */
 const hard = [
   legitimate('players rushing in at once, to 1.3 x', [...usual(), burst('udp', 26_000)]),
   legitimate('a QUIC download of 500 Mbit/s', [...usual(), burst('udp', 44_000, { bytes: 1400 })]),

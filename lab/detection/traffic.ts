@@ -13,7 +13,7 @@ export interface Stream {
   readonly rampS?: number;
   /** On for so long, then off for so long, by turns. */
   readonly pulseS?: readonly [on: number, off: number];
-  /** Of packets of `tcp_ack`: they acknowledge what the address sends, and the counter sees that. */
+  /** The share of packets of `tcp_ack`: they acknowledge what the address sends, and the counter sees that. */
   readonly receipts?: boolean;
 }
 
@@ -26,7 +26,7 @@ export function rateAt(stream: Stream, atS: number): number {
   return rampS > 0 && since < rampS ? (pps * since) / rampS : pps;
 }
 
-/** What real packets of a vector are as long as, IP header included. */
+/** The lengths of real packets of a vector, IP header included. */
 export const BYTES: Readonly<Partial<Record<Vector, number>>> = {
   tcp_syn: 60,
   tcp_syn_ack: 60,

@@ -58,7 +58,7 @@ export class Draw {
     );
   }
 
-  /** As `packets`, a third of them first fragments and a third later ones, alone. */
+  /** Like `packets`, a third of them first fragments and a third later ones, alone. */
   parts(destinations: readonly string[], count: number): Numbered[] {
     return this.packets(destinations, count).map(({ id, packet, form }) => {
       // Where nobody keeps parts out of reassembly, they would wait there.
@@ -161,7 +161,7 @@ function form(): fc.Arbitrary<Form> {
   return fc.oneof(plain, drawn);
 }
 
-/** What is seen of it without its first part: which protocol its first header is of, and no more. */
+/** The part that is seen of it without its first part: which protocol its first header is of, and no more. */
 function laterPart(packet: Packet, form: Form): Packet {
   return {
     ...packet,

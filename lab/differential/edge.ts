@@ -40,9 +40,9 @@ const NO_LIMITS: EdgeLimits = {
   ...DEFAULT_LIMITS,
   icmpRates: { errors: ROOM, neighbours: ROOM },
   fragmentLimits: {
-    strangersPerDestination: ROOM,
-    strangersUnassembled: ROOM,
-    strangers: ROOM,
+    unknownPerDestination: ROOM,
+    unknownUnassembled: ROOM,
+    unknown: ROOM,
     knownPair: ROOM,
     knownPerDestination: ROOM,
     known: ROOM,

@@ -12,7 +12,7 @@ import { goesOn } from './segments.ts';
 import { VLANS } from './vlans.ts';
 import { JUDGED_DEVICES, LOCAL } from './wire.ts';
 
-/** What an edge is given, and the same as the reference evaluator reads it. */
+/** The state that an edge is given, and the same as the reference evaluator reads it. */
 export interface State {
   readonly desired: Desired;
   readonly policies: readonly Policy[];
@@ -73,7 +73,7 @@ export function stateOf(
   return { desired, policies, edge };
 }
 
-/** What the kernel knows beside the policies. */
+/** The state that the kernel knows beside the policies. */
 export interface Known {
   /** Connection tracking has it as a reply. */
   readonly returns: (packet: Packet) => boolean;

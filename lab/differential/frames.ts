@@ -8,10 +8,10 @@ import { FLAGS } from './segments.ts';
  */
 export interface Numbered {
   readonly id: number;
-  /** What a verdict may depend on. */
+  /** The facts that a verdict may depend on. */
   readonly packet: Packet;
   readonly form: Form;
-  /** What the upper layer carries. A filter may read it. */
+  /** The payload that the upper layer carries. A filter may read it. */
   readonly payload: Buffer;
 }
 
@@ -19,13 +19,16 @@ export interface Numbered {
 export interface Form {
   /** Cut into parts on the wire, for the edge to put together: in order, or the last one first. */
   readonly cut: 'whole' | 'cut' | 'reversed';
-  /** Of the tag; null: untagged. A tag of 0 is a priority without a VLAN. */
+  /** The number of the tag; null: untagged. A tag of 0 is a priority without a VLAN. */
   readonly vlan: number | null;
   /** IPv6 extension headers, in the order that they stand in. An IPv4 packet has options for each. */
   readonly extensions: readonly Extension[];
-  /** Of TCP. No rule asks for them, so every segment is judged alike, until a SYN proxy stands in front of a port. */
+  /**
+   * The flags of TCP. No rule asks for them, so every segment is judged alike, until a SYN proxy stands in front of a
+   * port.
+   */
   readonly flags: number;
-  /** Of TCP: what it sends begins here, and what it has got ends here. */
+  /** The sequence of TCP: what it sends begins here, and what it has got ends here. */
   readonly sequence: number;
   readonly acknowledged: number;
 }
@@ -112,7 +115,7 @@ function isFragmentable(extension: Extension): boolean {
   return extension === 'destination';
 }
 
-/** Of the first header that is cut: what a later fragment says of the protocol. */
+/** The protocol of the first header that is cut: what a later fragment says of the protocol. */
 export function firstProtocol({ family, protocol }: Packet, { extensions }: Form): number {
   const [first] = family === 4 ? [] : extensions.filter(isFragmentable);
   return first === undefined ? protocol : EXTENSION_HEADERS[first];

@@ -2,7 +2,7 @@
 export const FLAGS = { fin: 0x01, syn: 0x02, rst: 0x04, psh: 0x08, ack: 0x10, urg: 0x20 } as const;
 const { fin: FIN, syn: SYN, rst: RST, psh: PSH, ack: ACK, urg: URG } = FLAGS;
 export const SYN_ACK = SYN | ACK;
-/** What there is of segments: they open, answer, carry data, acknowledge and end. */
+/** Kinds of segments: they open, answer, carry data, acknowledge and end. */
 export const SEGMENTS: readonly number[] = [
   SYN,
   SYN_ACK,

@@ -16,9 +16,9 @@ interface Answered {
 }
 
 /**
- * What a server gets is held to `decide`, whatever stands in front of it. A SYN proxy keeps three things from it that
- * are one verdict to `decide`, and are distinguished here: what asks for a connection is answered in the server's place,
- * who brings the cookie back is announced to the server, and all else is dropped without a word.
+ * Everything that a server gets is held to `decide`, whatever stands in front of it. A SYN proxy keeps three things
+ * from it that are one verdict to `decide`, and are distinguished here: what asks for a connection is answered in the
+ * server's place, who brings the cookie back is announced to the server, and all else is dropped without a word.
  */
 export class JudgedProxy {
   readonly #wire: JudgedWire;
@@ -76,8 +76,8 @@ export class JudgedProxy {
   }
 
   /**
-   * Of those that were answered last, every other one brings its cookie back: servers hear of these, once, and of
-   * nobody else; what brings it is the proxy's.
+   * Asserts handshakes: of those that were answered last, every other one brings its cookie back: servers hear of
+   * these, once, and of nobody else; what brings it is the proxy's.
    */
   async assertHandshakes(draw: Draw): Promise<void> {
     const all = this.#answered.map(({ packet, vlan, cookie }, index) => {
@@ -109,7 +109,7 @@ function mayBeUnheard({ packet: { family }, form: { cut, vlan, extensions } }: N
   return family === 6 && (cut !== 'whole' || vlan !== null || extensions.length > 0);
 }
 
-/** As the wire names connections. */
+/** The connection as the wire names connections. */
 function connectionOf({ source, sourcePort, destination, destinationPort }: Packet): string {
   return [
     canonicalAddress(source),

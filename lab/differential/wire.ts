@@ -11,7 +11,7 @@ import { OPENED_MARK } from '@portcullis/dataplane/nftables/filters/chains.ts';
 import { framesOf, macOf, type Numbered, PAYLOAD, PLAIN } from './frames.ts';
 import { standInForVlans, VLANS } from './vlans.ts';
 
-/** What the edge host itself holds. */
+/** Addresses that the edge host itself holds. */
 export const LOCAL = { 4: '198.51.100.1', 6: '2001:db8:e::1' } as const;
 export const JUDGED_DEVICES: readonly string[] = ['wan', `wan.${VLANS.judged}`];
 const DEVICES = [...JUDGED_DEVICES, `wan.${VLANS.untouched}`];
@@ -23,7 +23,7 @@ const SEND_TRIES = 4;
 const END_OF_ROUND = 0xffff_ffff;
 const SLOWLY_SECONDS = '0.1';
 
-/** Of connections that the kernel was informed of. */
+/** The mark of connections that the kernel was informed of. */
 const MARK = 7;
 /** The same of those that began as their filter asks. */
 const MARK_OPENED = MARK | Number(OPENED_MARK);
@@ -148,7 +148,7 @@ export class JudgedWire {
   }
 
   /**
-   * What our hook passed. Fails when some did not even reach it, except those that may be dropped before it
+   * Packets that our hook passed. Fails when some did not even reach it, except those that may be dropped before it
    * (`mayVanish`).
    */
   async judge(
@@ -171,7 +171,7 @@ export class JudgedWire {
   }
 
   /**
-   * As `judge`, running `change` meanwhile: a third of the packets has arrived when it begins, and a third is sent
+   * Like `judge`, running `change` meanwhile: a third of the packets has arrived when it begins, and a third is sent
    * when it has ended.
    */
   async judgeDuring(packets: readonly Numbered[], change: () => Promise<unknown>): Promise<Judged> {
@@ -192,7 +192,7 @@ export class JudgedWire {
     return { passed, delivered, vanished: new Set(vanished) };
   }
 
-  /** What the edge has answered in the place of a server since the last `judge`: the cookie, by connection. */
+  /** Answers that the edge has given in the place of a server since the last `judge`: the cookie, by connection. */
   answered(): Map<string, number> {
     const lines = this.#tuples('answered').map(
       (fields) => [fields.slice(0, 4), fields[4]] as const,

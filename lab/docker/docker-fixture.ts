@@ -11,7 +11,7 @@ import { Dockerd, type DockerdOptions } from './dockerd.ts';
 export interface DockerFixture {
   readonly dockerd: Dockerd;
   readonly engine: DockerEngine;
-  /** Of the engines; `config.json` in it is what they take for the file of docker login. */
+  /** The state folder of the engines; `config.json` in it is what they take for the file of docker login. */
   readonly stateDir: string;
   /** Creates another engine; with another owner, for another node. */
   open(owner?: string, callMs?: number): DockerEngine;

@@ -274,7 +274,9 @@ export class Dockerd {
 const REMAPPED = 'nobody:nogroup';
 const TAR = 'application/x-tar';
 
-/** As Debian's cgroupfs-mount does it, where nothing has mounted them; the mounts are of the private namespace. */
+/**
+ * Mounts as Debian's cgroupfs-mount does it, where nothing has mounted them; the mounts are of the private namespace.
+ */
 const MOUNT_CGROUPS = `if ! grep -q ' /sys/fs/cgroup' /proc/mounts; then
   mount -t tmpfs -o mode=755 cgroup /sys/fs/cgroup
   for one in $(awk 'NR > 1 && $4 == 1 { print $1 }' /proc/cgroups); do

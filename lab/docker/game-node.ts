@@ -66,7 +66,7 @@ export class GameNode {
     return join(this.#home, 'nodes.sock');
   }
 
-  /** What the agent wrote to its log, the end of it. */
+  /** The text that the agent wrote to its log, the end of it. */
   get log(): string {
     return this.#log;
   }

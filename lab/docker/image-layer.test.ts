@@ -32,7 +32,7 @@ describe('a layer of an image', () => {
   });
 });
 
-/** Of packages that the user's cache keeps; the layer itself is made. */
+/** Layers of packages that the user's cache keeps; the layer itself is made. */
 function madeAnew(t: TestContext): Promise<Layer> {
   const kept = openCache();
   return withCache(kept, async () => {

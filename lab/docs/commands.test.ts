@@ -10,7 +10,7 @@ import { type Rehearsed, rehearse } from './rehearse.ts';
 import { TRIALS } from './trials.ts';
 
 const pages = readPages();
-/** Of a sentence that names a command without what it needs. */
+/** The form of a sentence that names a command without what it needs. */
 const UNFINISHED = [
   'commander.help',
   'commander.missingArgument',
@@ -23,7 +23,7 @@ const NO_COMMANDS = ['portcullis security', 'portcullis COMMAND --help'];
 
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 
-/** What is wrong with a command line of a script, or null. */
+/** The fault of a command line of a script, or null. */
 async function problemOf({ program, args }: Rehearsed): Promise<string | null> {
   if (program === 'npm') return npmProblemOf(args);
   return (await mistakeIn(PROGRAM, args))?.message ?? null;

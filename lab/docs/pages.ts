@@ -7,9 +7,9 @@ export interface Block {
   /** `docs/operating.md#Backup and restore`, with ` (2)` for the second of a section. */
   readonly id: string;
   readonly page: string;
-  /** Of the fence; the first is 1. */
+  /** The line of the fence; the first is 1. */
   readonly line: number;
-  /** Without the indentation of its list. */
+  /** The text without the indentation of its list. */
   readonly text: string;
 }
 

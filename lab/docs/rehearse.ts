@@ -32,8 +32,9 @@ command_not_found_handle() { :; }
 `;
 
 /**
- * What the shell makes of scripts, one after the other in one shell as on one terminal: each `portcullis` and `npm` that they
- * would run, with its words as the shell splits and expands them. Nothing else is run. Throws if the shell cannot read one.
+ * Words that the shell makes of scripts, one after the other in one shell as on one terminal: each `portcullis` and
+ * `npm` that they would run, with its words as the shell splits and expands them. Nothing else is run. Throws if the
+ * shell cannot read one.
  */
 export function rehearse(scripts: readonly string[]): Rehearsed[] {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-rehearse-'));

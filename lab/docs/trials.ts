@@ -1,4 +1,6 @@
-/** How a block of commands is tried: pasted by a test, or why none does. Its `portcullis` lines are read in any case. */
+/**
+ * How a block of commands is tried: pasted by a test, or why none does. Its `portcullis` lines are read in any case.
+ */
 export type Trial =
   | { readonly test: string; readonly named: string }
   | { readonly untried: string };
@@ -10,7 +12,7 @@ const PASTED = 'lab/system/docs/pages.test.ts';
 
 const pasted = (id: string): readonly [string, Trial] => [id, { test: PASTED, named: `'${id}'` }];
 
-/** By the identity of each block (pages.ts). */
+/** Trials by the identity of each block (pages.ts). */
 export const TRIALS: ReadonlyMap<string, Trial> = new Map<string, Trial>([
   ['README.md#Two commands', { test: README, named: 'Two commands: starts everything' }],
   ['README.md#A first call', { test: README, named: 'A first call: every command works' }],

@@ -33,7 +33,7 @@ import { type Namespace, Network } from '../stack/netns.ts';
 import { missing } from '../requirements.ts';
 import { eventually } from '../system/stack-fixture.ts';
 
-/** Of each property: the kernel takes up to a second to verify the programs of a new driver. */
+/** The number of runs of each property: the kernel takes up to a second to verify the programs of a new driver. */
 const RUNS = repeated(5);
 const lacking = missing(['root', 'netns', 'bpf']);
 if (lacking !== null && process.env['PORTCULLIS_TEST_REQUIRE'] === 'all') {

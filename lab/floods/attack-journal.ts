@@ -4,7 +4,9 @@ import { migrationUrl } from '@portcullis/control/db/embedded/roles.ts';
 import { sql } from 'kysely';
 import type { Stack } from '../stack/stack.ts';
 
-/** What the database holds of one attack, and when each of it was committed: by its clock, in milliseconds. */
+/**
+ * Everything that the database holds of one attack, and when each of it was committed: by its clock, in milliseconds.
+ */
 export interface Journalled {
   readonly id: number;
   /** An address, or a prefix with its length. */
@@ -18,7 +20,7 @@ export interface Journalled {
   readonly endedAtMs: number | null;
   readonly openedCommittedMs: number;
   readonly mitigatedCommittedMs: number | null;
-  /** Of the last end. */
+  /** The time of the last end. */
   readonly endedCommittedMs: number | null;
 }
 

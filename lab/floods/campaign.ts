@@ -3,7 +3,7 @@ import type { WatchScope } from '@portcullis/core/attacks/detector/scope-setting
 import type { FloodKind } from './frames.ts';
 import type { FloodPlan } from './schedule.ts';
 
-/** What is sent to one address, and what it is: null is no attack. */
+/** The traffic to one address, with its attack; null is no attack. */
 export interface Target {
   readonly name: string;
   readonly address: string;
@@ -64,7 +64,7 @@ export function campaign(attempt = 0): Target[] {
   ];
 }
 
-/** What may be sent in all. */
+/** Everything that may be sent in all. */
 export function everyCampaign(): Target[] {
   return Array.from({ length: CAMPAIGNS }, (_, attempt) => campaign(attempt)).flat();
 }

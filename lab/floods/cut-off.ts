@@ -1,6 +1,6 @@
 import type { Namespace } from '../stack/netns.ts';
 
-/** Of a flood, enough to tell that it goes on. */
+/** Packets of a flood, enough to tell that it goes on. */
 const ENOUGH = 3_000;
 const LOOK_MS = 50;
 const PATIENCE_MS = 20_000;
@@ -25,7 +25,7 @@ export async function isCutOff(
   return (await arrivedOf(from, device, async () => arrived())).arrived === 0 && before > 0;
 }
 
-/** What arrives while enough packets leave the device to tell, and for at least `leastMs`. */
+/** Packets that arrive while enough packets leave the device to tell, and for at least `leastMs`. */
 export async function arrivedOf(
   from: Namespace,
   device: string,

@@ -30,7 +30,7 @@ export function floodFrames(aim: Aim, count: number): Buffer[] {
   });
 }
 
-/** Of an IPv6 prefix shorter than /64, one address in each /64. */
+/** Targets: for an IPv6 prefix shorter than /64, one address in each /64. */
 function targetOf(target: string, index: number): string {
   if (!target.includes('/')) return target;
   const prefix = parseCidr(target);

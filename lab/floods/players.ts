@@ -7,7 +7,7 @@ import { UdpPeer } from '../wire/udp-peer.ts';
 const GAME = 27_015;
 const DATAGRAMS_APART_MS = 50;
 
-/** What became of what one player sent. */
+/** The fate of the traffic of one player. */
 export interface Played {
   readonly sent: number;
   readonly answered: number;

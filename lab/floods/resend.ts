@@ -2,7 +2,7 @@ import { CAMPAIGNS, campaign, knownWithinMs, type Target } from './campaign.ts';
 import type { FloodReport } from './schedule.ts';
 import type { Witness } from './witness.ts';
 
-/** What was sent at last. */
+/** The traffic that was sent at last. */
 export interface Sent {
   readonly target: Target;
   readonly report: FloodReport;
@@ -19,7 +19,7 @@ export interface Sending {
 
 /** A sender that was kept waiting for longer sent no steady flood. */
 const STEADY_PAUSE_MS = 60;
-/** Of what was to be sent. */
+/** The share of what was to be sent. */
 const WHOLE_SHARE = 0.97;
 
 /**

@@ -18,11 +18,11 @@ export interface FloodPlan extends Aim {
   readonly frames?: number;
 }
 
-/** What really left, by the sender's own count. */
+/** The traffic that really left, by the sender's own count. */
 export interface FloodReport {
   readonly name: string;
   readonly packets: number;
-  /** As many as its plan asks for: fewer are sent when the machine keeps the sender waiting. */
+  /** The number of packets that its plan asks for: fewer are sent when the machine keeps the sender waiting. */
   readonly plannedPackets: number;
   readonly bytes: number;
   /** Wall clock of the first and the last packet. */
@@ -33,13 +33,13 @@ export interface FloodReport {
   readonly peakBps: number;
   /** Packets in each 10 ms since all floods began; null: none. */
   readonly slots: readonly (number | null)[];
-  /** Of the time in which it should have been sent: how long the machine left it to wait. */
+  /** The longest pause in the time in which it should have been sent: how long the machine left it to wait. */
   readonly longestPauseMs: number;
 }
 
 const SLOT_MS = 10;
 const SLOTS_PER_SECOND = 1000 / SLOT_MS;
-/** Of what is due after a pause of the machine, no more is made up for: a flood stays at its rate. */
+/** The limit of what is due after a pause of the machine, no more is made up for: a flood stays at its rate. */
 const CATCH_UP_MS = 20;
 
 /** When packets of a flood are due, and what has been sent of it. Times are milliseconds since all floods began. */

@@ -2,7 +2,7 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { bytesOf, type Part } from '@portcullis/collector/testing/datagrams.ts';
 
 /**
- * What a flood is made of. `few`: UDP of some sources. `download`: large segments of one connection, no flood.
+ * The content of a flood. `few`: UDP of some sources. `download`: large segments of one connection, no flood.
  * `udp-no-length` and `udp-any-length`: the UDP header has a wrong length. `no-next`: protocol 255 of IPv4 and next header
  * 59 of IPv6. `too-big` and `solicitation` are ICMPv6 alone.
  */
@@ -44,7 +44,7 @@ export interface Upper {
   /** Starts with the header; `checksumAt`: where its checksum belongs, -1 without one. */
   readonly bytes: Buffer;
   readonly checksumAt: number;
-  /** As in an IPv4 header: offset in eights, and 0x2000 where more follows. */
+  /** The field as in an IPv4 header: offset in eights, and 0x2000 where more follows. */
   readonly fragment?: number;
 }
 

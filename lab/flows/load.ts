@@ -28,7 +28,7 @@ const DATAGRAMS = 2000;
 const DESTINATIONS = 10_000;
 const RECORDS = { 'sFlow 5': 7, 'NetFlow 5': 30, 'NetFlow 9': 24, IPFIX: 24 } as const;
 
-/** What routers put into a record, of which we read most. */
+/** The fields that routers put into a record, of which we read most. */
 const SPECS: readonly Spec[] = [
   [8, 4],
   [12, 4],

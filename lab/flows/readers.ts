@@ -70,7 +70,7 @@ export class TwoReaders {
     return readers;
   }
 
-  /** What we read of all datagrams so far. */
+  /** The totals that we read of all datagrams so far. */
   ours(): { readonly totals: Totals; readonly counters: ExporterCounters; readonly lost: number } {
     const exporter = new Exporter('127.0.0.1');
     const totals = new Map<string, { packets: number; bytes: number }>();

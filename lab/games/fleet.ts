@@ -2,7 +2,7 @@ import type { ServerLimits } from '@portcullis/core/game-servers/power.ts';
 import { EDGE_DEVICE, HOST } from '../stack/internet.ts';
 import { ORGANISATION } from '../stack/stack.ts';
 
-/** As a fleet file has it. */
+/** The fields as a fleet file has it. */
 export interface FleetServer {
   readonly uuid: string;
   readonly name: string;
@@ -10,7 +10,7 @@ export interface FleetServer {
   /** Relative to the fleet file, or as it is shipped. */
   readonly egg: string;
   readonly limits: ServerLimits;
-  /** Of the edge's own address. */
+  /** A port of the edge's own address. */
   readonly port: number;
   readonly variables?: Readonly<Record<string, string>>;
 }

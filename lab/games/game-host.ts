@@ -40,7 +40,7 @@ export class GameHost {
   readonly #internet: Internet;
   readonly #dockerd: Dockerd;
   readonly #stack: Stack;
-  /** By game: how often it was seen to run. */
+  /** Runs of each game: how often it was seen to run. */
   readonly #runs = new Map<Game, number>();
 
   static async start(label: string, games: readonly HostedGame[]): Promise<GameHost> {

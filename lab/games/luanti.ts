@@ -14,7 +14,7 @@ const TOCLIENT_HELLO = 2;
 /** Bytes of protocol, peer and channel, and of a reliable packet's own header. */
 const HEADER = 7;
 const RELIABLE_HEADER = 3;
-/** As which player the client asks; nobody's until a password is set for it. */
+/** The player: as which player the client asks; nobody's until a password is set for it. */
 export const LUANTI_PLAYER = 'visitor';
 /** https://github.com/luanti-org/luanti/blob/5.6.1/src/network/networkprotocol.h */
 const MECHANISMS: Readonly<Record<number, string>> = {

@@ -3,7 +3,7 @@ import type { Join } from './session.ts';
 import { Tcp } from './tcp.ts';
 import { u16 } from './wire-strings.ts';
 
-/** Of 1.21.4: https://minecraft.wiki/w/Java_Edition_protocol */
+/** The protocol of 1.21.4: https://minecraft.wiki/w/Java_Edition_protocol */
 const PROTOCOL = 769;
 const PLAYER = 'visitor';
 const NO_UUID = Buffer.alloc(16);

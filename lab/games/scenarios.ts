@@ -1,20 +1,20 @@
 import type { Game } from './client.ts';
 import type { Facts } from './session.ts';
 
-/** What is done with one shipped game, and what must be seen of it. */
+/** The work that is done with one shipped game, and what must be seen of it. */
 export interface Scenario {
-  /** Of its egg (`eggs/<name>.json`) and of its client. */
+  /** The name in its egg (`eggs/<name>.json`) and of its client. */
   readonly game: Game;
   readonly port: number;
   /** Beside the egg's defaults. */
   readonly variables: Readonly<Record<string, string>>;
-  /** What a client sees before anything is commanded. */
+  /** The facts that a client sees before anything is commanded. */
   readonly reported: Partial<Facts>;
   readonly commanded: {
     readonly line: string;
     readonly effect: Effect;
   };
-  /** What makes it worth saving: typed into the console, and what the console then says. */
+  /** The actions that make it worth saving: typed into the console, and what the console then says. */
   readonly played: readonly { readonly line: string; readonly answer: string }[];
   /** Files that a graceful stop leaves, by globs below the server's folder. */
   readonly saved: readonly string[];

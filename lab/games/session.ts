@@ -1,10 +1,10 @@
-/** What a client of a game finds out when it has got in. */
+/** Facts that a client of a game finds out when it has got in. */
 export interface Facts {
-  /** As the server calls itself; null: the protocol has no word for it. */
+  /** The name as the server calls itself; null: the protocol has no word for it. */
   readonly name: string | null;
-  /** Of the game or its protocol, as the server says it. */
+  /** The version of the game or its protocol, as the server says it. */
   readonly version: string;
-  /** What else is worth comparing, such as how a player must log in. */
+  /** Other facts that are worth comparing, such as how a player must log in. */
   readonly detail: string;
 }
 

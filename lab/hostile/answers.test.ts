@@ -28,7 +28,7 @@ const TARGETS = [
   '/problems',
   '/problems/not_found',
 ];
-/** Without `text/html` the first page is the reference, as for a program. */
+/** Headers of browsers and programs: without `text/html` the first page is the reference. */
 const HEADS = ['Accept: text/html', 'Accept: */*'].flatMap((accept) =>
   [
     ['Host: control.example'],

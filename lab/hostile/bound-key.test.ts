@@ -48,7 +48,7 @@ const QUERIES: Readonly<Record<string, readonly string[]>> = {
   listAttacks: ['', `?ip=${OUTSIDE}`, '?prefix=203.0.113.0/24'],
   listFilters: [''],
 };
-/** Of the key itself, and of game servers, which other bounds of a key are about. */
+/** Characters that the key itself, and of game servers, which other bounds of a key are about. */
 const ELSEWHERE = new Set(['readCaller', 'streamEvents']);
 const ROWS = [
   ...ENDPOINTS.map((row) => ({ prefix: V1_PREFIX, row: row as Row })),

@@ -14,7 +14,7 @@ const apply = createApplyConfigFiles();
 
 /** Characters that a cut to one byte makes a line feed, a carriage return, a bracket or a quotation mark. */
 const CUT = ['\u0a0a', '\u670d', '\u015b', '\u0122', '\u{1f40a}'];
-/** What some reader takes for the end of a line. */
+/** Texts that some reader takes for the end of a line. */
 const BREAKS = ['\n', '\r', '\r\n', '\v', '\f', '\u001c', '\u0085', '\u2028', '\u2029'];
 
 describe('a value of a tenant', () => {

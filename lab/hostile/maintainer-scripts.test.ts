@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 
 const PACKAGING = join(import.meta.dirname, '..', '..', 'cli', 'packaging');
-/** What dpkg calls them with: https://www.debian.org/doc/debian-policy/ch-maintainerscripts.html */
+/** Calls as dpkg calls them with: https://www.debian.org/doc/debian-policy/ch-maintainerscripts.html */
 const CALLS = [
   ['postinst', 'configure', ''],
   ['postinst', 'abort-upgrade', '1.0'],

@@ -10,7 +10,7 @@ export function mountBpffs(folder: string): void {
   spawnSync('mount', ['-t', 'bpf', 'bpf', folder], { stdio: 'ignore' });
 }
 
-/** What was pinned there is gone afterwards. */
+/** Unmounts it: everything that was pinned there is gone afterwards. */
 export function unmountBpffs(folder: string): void {
   spawnSync('umount', ['--lazy', folder], { stdio: 'ignore' });
 }

@@ -39,7 +39,7 @@ export interface NewPerson {
 const EXECUTABLE = '/usr/bin/chromium';
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const PATIENCE_MS = 60_000;
-/** What the terminal of a console warns of on a busy machine. */
+/** A message that the terminal of a console logs on a busy machine. */
 const SLOW = /^task queue exceeded allotted deadline/;
 
 /** `door`: one that was opened before the stack, whose public URL it then has. */
@@ -165,7 +165,7 @@ export async function requireNoSidewaysScroll(page: Page): Promise<void> {
   );
 }
 
-/** What axe finds serious or critical on the page as it is now. */
+/** Findings that axe finds serious or critical on the page as it is now. */
 export async function seriousFindings(page: Page): Promise<string[]> {
   await page.evaluate(AXE);
   const { violations } = await page.evaluate<AxeResult>(

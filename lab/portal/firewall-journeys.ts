@@ -3,7 +3,7 @@ import { SERVER } from '../stack/internet.ts';
 import { type PortalBrowser, seriousFindings, type Visit } from './browser.ts';
 
 const IP = SERVER[4];
-/** What a browser would run if a text of a person became markup. */
+/** Text that a browser would run if it became markup. */
 const HOSTILE = `<img src=x onerror="document.title='owned'">`;
 
 interface Context {

@@ -46,7 +46,7 @@ export const ATTACKED = {
 /** So that a node of plain processes runs it. */
 export const WITH_GAMES = ['--enforce', '--engine', 'process'] as const;
 
-/** What the tests of the portal and its pictures look at. */
+/** The fleet that the tests of the portal and its pictures look at. */
 export const PORTAL_FLEET = `organisations:
   acme:
     name: Acme Hosting

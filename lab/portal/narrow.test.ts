@@ -97,7 +97,7 @@ after(async () => {
   for (const step of undo.toReversed()) await step();
 });
 
-/** What is wrong once the page holds still: a measure during a change would find what nobody sees. */
+/** Faults of the page once the page holds still: a measure during a change would find what nobody sees. */
 async function faultsOf(page: Page): Promise<readonly string[]> {
   await page.getByRole('status', { name: 'Loading' }).first().waitFor({ state: 'detached' });
   await page.evaluate('document.fonts.ready');

@@ -6,7 +6,7 @@ import { startStack } from '../stack/stack.ts';
 import { startPortalBrowser } from './browser.ts';
 
 const IP = SERVER[4];
-/** Of the page's clock: the interval at which a page reads what is on its way to edges. */
+/** A step of the page's clock: the interval at which a page reads what is on its way to edges. */
 const STEP_MS = 2_000;
 const STEPS = 4;
 

@@ -42,7 +42,7 @@ const PAGES = [
   '/operator?tab=audit',
   '/operator/acme',
 ] as const;
-/** What a browser would run if a name became markup; the policy of the page would report it as a fault. */
+/** Markup that a browser would run if a name became markup; the policy of the page would report it as a fault. */
 const HOSTILE = `<img src=x onerror="document.title='owned'">`;
 
 describe('people, settings and operators in a browser', { skip: skipUnless(NEEDS) }, () => {

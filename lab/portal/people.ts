@@ -68,7 +68,7 @@ export async function acceptLink(
   return visit;
 }
 
-/** What a dialog shows once. */
+/** The secret that a dialog shows once. */
 export async function readSecret({ page }: Visit): Promise<string> {
   await page.getByText('This is shown once').waitFor();
   const secret = await page.getByRole('dialog').locator('output').innerText();

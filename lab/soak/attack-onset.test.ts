@@ -9,7 +9,7 @@ import { WatchedEdge } from '../floods/watched-edge.ts';
 import { Network } from '../stack/netns.ts';
 import { skipUnless } from '../requirements.ts';
 
-/** Of a prefix as of each of its addresses. */
+/** Thresholds of a prefix as of each of its addresses. */
 const THRESHOLDS = { pps: 2000, bps: 1e9, holdMs: 3000 } as const;
 const NETWORKS = ['203.0.113.0/24', '2001:db8:5::/64'] as const;
 const KINDS = ['udp', 'syn', 'dns'] as const;
@@ -17,7 +17,10 @@ const FACTORS = [2, 10, 2, 10, 2, 10] as const;
 const FLOOD_SECONDS = 2;
 /** Nobody is above a prefix's threshold while what is usual for it is learnt. */
 const LEARNING_MS = 31_000;
-/** Longer than the detector's short past; and begins differ by any part of a bucket, and of what the kernel calls an epoch. */
+/**
+ * Longer than the detector's short past; and begins differ by any part of a bucket, and of what the kernel calls an
+ * epoch.
+ */
 const APART_MS = 2_000;
 const ANY_PART_MS = 540;
 

@@ -26,9 +26,12 @@ const KINDS: readonly (readonly [FloodKind, AttackType])[] = [
   ['dns', 'dns_amplification'],
 ];
 
-/** Of a flood that left at its rate, what was sent in any second is what was sent in that of its peak. */
+/** The share of its peak that a flood sends in any second when it left at its rate. */
 const STEADY = 0.97;
-/** The machine may keep the sender waiting, or the exporter, which then tells two seconds' samples in one: none of ours. */
+/**
+ * The machine may keep the sender waiting, or the exporter, which then tells two seconds' samples in one: none of
+ * ours.
+ */
 const ROUNDS = 3;
 
 it('of floods that a real exporter samples, what was sent lies within the bounds of each peak', async (t) => {
@@ -69,7 +72,7 @@ it('of floods that a real exporter samples, what was sent lies within the bounds
   assert.fail(reported.join('\n'));
 });
 
-/** What is wrong with a round, in words. */
+/** Finds the faults of a round, in words. */
 function judge(
   floods: ReturnType<typeof floodsOf>,
   reports: ReadonlyMap<string, FloodReport>,

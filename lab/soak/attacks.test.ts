@@ -234,7 +234,7 @@ describe('floods from the wire to the history of attacks', {
   });
 });
 
-/** Of operation 11, what is looked at. */
+/** The answer of operation 11, what is looked at. */
 interface AttackRead {
   readonly destination_ip: string;
   readonly attack_type: string;

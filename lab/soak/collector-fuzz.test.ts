@@ -138,7 +138,7 @@ async function exportFrom(from: keyof typeof TARGETS, port: number): Promise<voi
   socket.close();
 }
 
-/** By the rates of all lines, each over its own time. */
+/** Packets by the rates of all lines, each over its own time. */
 function packetsTo(lines: readonly Line[], ip: string): number {
   return lines.reduce((sum, { seconds, top }) => {
     const rate = top.find((one) => one.ip === ip)?.pps ?? 0;

@@ -19,7 +19,10 @@ const OTHER_SERVICE = 27_016;
 const REAL_SERVICE = 27_100;
 const GAME = 27_200;
 const ROUNDS = 10;
-/** As Docker publishes a port on a host whose own address leads out: what the container sends by itself has it too. */
+/**
+ * A table such as Docker publishes a port on a host whose own address leads out: what the container sends by itself
+ * has it too.
+ */
 const PUBLISHED = `table ip published {
   chain prerouting {
     type nat hook prerouting priority dstnat - 1;
@@ -39,7 +42,7 @@ if (lacking !== null && process.env['PORTCULLIS_TEST_REQUIRE'] === 'all') {
 }
 
 let fixture: StackFixture;
-/** What leaves by the server's side is not judged: to the client everything passes. */
+/** The way back: what leaves by the server's side is not judged: to the client everything passes. */
 let back: Path;
 
 for (const earlyDrop of [false, true]) {

@@ -16,7 +16,7 @@ import { FilterEdge } from '../system/filters/filter-edge.ts';
 import { eventually, reaches } from '../system/stack-fixture.ts';
 import { inWords, type Load, QUEUED_MS, ServerLoad } from './server-load.ts';
 
-/** As fast as one core makes them: seconds of more than any small server takes. */
+/** A rate as fast as one core makes them: seconds of more than any small server takes. */
 const FLOOD = 2_000_000;
 /** Less of it where nothing stands between: the server takes each. */
 const UNPROTECTED = 200_000;
@@ -185,7 +185,7 @@ function say(t: TestContext, without: Load, withEdge: Load): void {
 }
 
 /**
- * By how much less there must be of each, at least: packets are counted, and a busy machine blurs no count. A packet
+ * The relief, at least: packets are counted, and a busy machine blurs no count. A packet
  * alone wakes its kernel and its process, and strangers within their budget come alone, many at once without the edge.
  */
 const RELIEF: Load = { packets: 10, kernelNs: 4, processNs: 4 };

@@ -23,7 +23,7 @@ const MAIN_PID = 'systemctl show --value --property=MainPID';
 const OLDER = 'f433ab77';
 const READY = 'http://127.0.0.1:8080/readyz';
 
-/** What `up --json` prints. */
+/** The output of `up --json`. */
 interface Started {
   readonly keys: readonly { readonly key: string }[];
   readonly addresses: readonly string[];

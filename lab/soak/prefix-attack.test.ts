@@ -23,12 +23,12 @@ const BUSY_PPS = 0.9 * THRESHOLD_PPS;
 const BUSY = { 4: '203.0.113.200', 6: '2001:db8:5::200' } as const;
 const HOLD_SECONDS = 4;
 const FLOOD_SECONDS = 10;
-/** Of a prefix, what is usual is learnt first. */
+/** The time to learn: of a prefix, what is usual is learnt first. */
 const LEARNING_MS = 31_000;
 const PEAK_ERROR = 0.05;
 const MITIGATED_MS = 1000;
-/** What strangers may still send together, at this threshold: a second's worth at once. */
-const STRANGERS_PPS = 500;
+/** Packets that nobody answered may still send together, at this threshold: a second's worth at once. */
+const UNANSWERED_PPS = 500;
 const GAME = 27_500;
 const TURN_MS = 50;
 const ANSWERED_MS = 2000;
@@ -168,12 +168,12 @@ describe('a flood that is spread thinly over a prefix, beside one to an address 
     });
   });
 
-  it('is dropped but for what strangers may send to the prefix as a whole', (t) => {
+  it('is dropped but for what unanswered sources may send to the prefix as a whole', (t) => {
     each(({ mitigatedCommittedMs }, { beganAtMs, endedAtMs, packets }, family, busy) => {
       const openS = ((mitigatedCommittedMs ?? Number.NaN) - beganAtMs) / 1000;
       const heldS = (endedAtMs - beganAtMs) / 1000 - openS;
       const sent = packets + busy.packets;
-      const most = openS * (THRESHOLD_PPS * FACTOR + BUSY_PPS) + STRANGERS_PPS * (heldS + 1);
+      const most = openS * (THRESHOLD_PPS * FACTOR + BUSY_PPS) + UNANSWERED_PPS * (heldS + 1);
       t.diagnostic(`IPv${family}: ${passed[family]} of ${sent} passed`);
       assert.ok(passed[family] <= most * 1.05, `${passed[family]} passed, and ${most} may`);
       assert.ok(passed[family] < sent / 2);
@@ -185,7 +185,7 @@ describe('a flood that is spread thinly over a prefix, beside one to an address 
   });
 });
 
-/** Of each prefix, one that goes to all its addresses, and beside it one to a single address. */
+/** A flood of each prefix, one that goes to all its addresses, and beside it one to a single address. */
 async function flood({ client, edge }: Internet): Promise<ReadonlyMap<string, FloodReport>> {
   const { ifindex } = linkOf(client, 'eth0');
   const { address: to } = linkOf(edge, EDGE_DEVICE);

@@ -4,7 +4,7 @@ import { ranNs, type RealServer } from '../stack/game-servers.ts';
 import type { Internet } from '../stack/internet.ts';
 import type { Namespace } from '../stack/netns.ts';
 
-/** What one packet of a flood costs a server, its own clients included. */
+/** The cost of one packet of a flood for a server, its own clients included. */
 export interface Load {
   /** Packets of its transport that its kernel took, and those that it answered. */
   readonly packets: number;
@@ -15,7 +15,7 @@ export interface Load {
 }
 
 const DEVICE = 'eth0';
-/** What is queued is read by then. */
+/** The time after which the queue is read. */
 export const QUEUED_MS = 200;
 
 /**
@@ -27,7 +27,7 @@ export class ServerLoad {
   readonly #namespace: Namespace;
   readonly #transport: 'Tcp' | 'Udp';
   readonly #threads: readonly string[];
-  /** Of its process, for each millisecond that nobody floods. */
+  /** The rest of its process, for each millisecond that nobody floods. */
   #restNs = 0;
 
   constructor({ edge, server }: Internet, of: RealServer, transport: 'Tcp' | 'Udp') {
@@ -86,7 +86,7 @@ export class ServerLoad {
   }
 }
 
-/** Of datagrams, those too that its socket had no room for. */
+/** Counters of datagrams, those too that its socket had no room for. */
 const COUNTERS = {
   Tcp: ['InSegs', 'OutSegs'],
   Udp: ['InDatagrams', 'InErrors', 'NoPorts', 'OutDatagrams'],

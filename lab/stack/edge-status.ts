@@ -4,7 +4,7 @@ import { type EdgeStatus, loadEdgeStatuses } from '@portcullis/control/fleet/edg
 import type { Stack } from './stack.ts';
 
 /**
- * What `portcullis edges show` prints of the edge of a stack. Tests look again and again, and a process for each look would
+ * The status of the edge of a stack. Tests look again and again, and a process for each look would
  * take most of their time.
  */
 export async function edgeStatus({ dataDir }: Stack): Promise<EdgeStatus> {

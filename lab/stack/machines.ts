@@ -27,10 +27,10 @@ const LAUNCHER = join(import.meta.dirname, '..', '..', 'portcullis');
 const START_MS = 60_000;
 const NATS_PORT = 4222;
 const NATS_MONITOR_PORT = 8222;
-/** Of the host of control and NATS, on the wire that all hosts share. */
+/** The address of the host of control and NATS, on the wire that all hosts share. */
 const CONTROL = '10.77.0.1';
 export const CONTROL_URL = `https://${CONTROL}:${API_PORT}`;
-/** What the fleet protects. */
+/** Addresses that the fleet protects. */
 export const PROTECTED = '203.0.113.10';
 
 /** A host of its own: a network namespace, and the folder of its Portcullis. */
@@ -70,7 +70,7 @@ export class Machines {
   /** Edges of the fleet that have not joined. */
   readonly bare: readonly Machine[];
   readonly api: ApiClient;
-  /** Of the second replica of control. */
+  /** The API of the second replica of control. */
   readonly replicaApi: ApiClient;
   readonly #replica: Machine;
   #bridges: ChildProcess[] = [];
@@ -175,7 +175,7 @@ ${edges.join('\n')}
     return url;
   }
 
-  /** Of a program that runs. */
+  /** The pid of a program that runs. */
   pidOf(name: string): number {
     const pid = this.#programs.get(name)?.child.pid;
     if (pid === undefined) throw new Error(`${name} does not run`);
@@ -200,7 +200,7 @@ ${edges.join('\n')}
     await this.logged('replica', 'serving agents over NATS');
   }
 
-  /** As a crash would: the process that all its others end with. */
+  /** Kills it as a crash would: the process that all its others end with. */
   killPostgres(): void {
     const file = join(clusterOf(join(this.#home, 'control')), 'postmaster.pid');
     process.kill(Number(readFileSync(file, 'utf8').split('\n')[0]), 'SIGKILL');
@@ -222,7 +222,7 @@ ${edges.join('\n')}
     await this.logged('nats', 'Server is ready');
   }
 
-  /** What the NATS server has sent and received since it started. */
+  /** Bytes that the NATS server has sent and received since it started. */
   natsBytes(): number {
     const url = `http://${CONTROL}:${NATS_MONITOR_PORT}/varz`;
     const said: unknown = JSON.parse(this.control.namespace.run('curl', '-s', url));
@@ -323,7 +323,9 @@ ${edges.join('\n')}
     return readFileSync(join(this.#home, `${name}.json`), 'utf8').trim();
   }
 
-  /** Why an agent with a copy of this credential is refused on the host of control; it joins as the edge of this name. */
+  /**
+   * Why an agent with a copy of this credential is refused on the host of control; it joins as the edge of this name.
+   */
   async joinAs(name: string, credential: string): Promise<string> {
     const agent = { kind: 'edge', name } as const;
     // Its sockets belong to the namespace in which they are opened, so a process of that namespace opens them.
@@ -348,7 +350,7 @@ ${edges.join('\n')}
     return said.toString();
   }
 
-  /** What the program has logged since it was started last. */
+  /** Lines that the program has logged since it was started last. */
   logOf(name: string): string {
     const program = this.#programs.get(name);
     return program === undefined ? '' : readFileSync(program.log, 'utf8');
@@ -382,7 +384,7 @@ ${edges.join('\n')}
     process.kill(this.pidOf(name), signal);
   }
 
-  /** As when control has not received anything of an edge for the time of its lease. */
+  /** Ends the lease as when control has not received anything of an edge for the time of its lease. */
   async endLease(name: string): Promise<void> {
     await this.#query(
       'update edges set in_service = false, left_service_at = now(), instance = null where name = $1',
@@ -390,7 +392,7 @@ ${edges.join('\n')}
     );
   }
 
-  /** As when its credential was given to it a month ago. */
+  /** Makes it old, as when its credential was given to it a month ago. */
   async ageCredential(name: string): Promise<void> {
     await this.#query("update edges set enrolled_at = now() - interval '31 days' where name = $1", [
       name,

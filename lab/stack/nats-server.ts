@@ -59,6 +59,7 @@ export class NatsServer {
     this.#config =
       config ??
       renderServerConfig({
+        folder: this.#folder,
         listen: '127.0.0.1:-1',
         operator: operatorClaims(operator, system.publicName),
         accounts: Object.fromEntries([
@@ -117,26 +118,26 @@ export class NatsServer {
     rmSync(this.#folder, { recursive: true });
   }
 
-  /** As control. */
+  /** Access as control. */
   get control(): NatsAccess {
     const key = new NatsKey('user');
     return this.#access(key, controlClaims(this.#identity.account, key.publicName));
   }
 
-  /** As control among its replicas. */
+  /** Access as control among its replicas. */
   get replicas(): NatsAccess {
     const key = new NatsKey('user');
     const account = replicasKey(this.#identity.system);
     return this.#access(key, controlClaims(account, key.publicName));
   }
 
-  /** As this agent. */
+  /** Access as this agent. */
   agent(agent: AgentRef): NatsAccess {
     const key = new NatsKey('user');
     return this.#access(key, agentClaims(this.#identity.account, key.publicName, agent));
   }
 
-  /** As this agent, by a credential of version 0.1, which had no limits. */
+  /** Access as this agent, by a credential of version 0.1, which had no limits. */
   agentBefore(agent: AgentRef): NatsAccess {
     const { account } = this.#identity;
     const key = new NatsKey('user');
@@ -150,7 +151,7 @@ export class NatsServer {
     );
   }
 
-  /** Of resident memory. */
+  /** Bytes of resident memory. */
   get residentBytes(): number {
     const status = readFileSync(`/proc/${this.#process?.pid}/status`, 'utf8');
     return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;

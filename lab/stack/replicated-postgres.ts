@@ -44,6 +44,9 @@ export class ReplicatedPostgres {
   readonly #servers: ChildProcess[] = [];
   readonly url = socketUrl(this.#at('address'), DATABASE, SUPERUSER);
 
+  /** The sockets of both servers, the standby first. */
+  readonly sockets = [this.#at('second.socket'), this.#at('first.socket')] as const;
+
   static async start(): Promise<ReplicatedPostgres> {
     const one = new ReplicatedPostgres();
     try {

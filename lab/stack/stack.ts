@@ -37,7 +37,10 @@ export interface Stack {
   killAll(): Promise<void>;
   /** Stops `up` as an operator would, with SIGTERM. */
   terminate(): Promise<void>;
-  /** Starts `up` again on the same data; resolves with the mode that it printed, which is not `observe` with --enforce. */
+  /**
+   * Starts `up` again on the same data; resolves with the mode that it printed, which is not `observe` with
+   * --enforce.
+   */
   start(...args: readonly string[]): Promise<string>;
   stop(): Promise<void>;
 }
@@ -107,7 +110,7 @@ export async function startStack(internet: Internet, options: StackOptions = {})
   return stack;
 }
 
-/** What the system tests and `npm run lab` protect: the server behind the edge, and the edge host itself. */
+/** The fleet that the system tests and `npm run lab` protect: the server behind the edge, and the edge host itself. */
 export function defaultFleet(): string {
   return `organisations:
   ${ORGANISATION}:

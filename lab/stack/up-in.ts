@@ -12,7 +12,7 @@ const BRIDGE = join(import.meta.dirname, 'bridge.ts');
 const PATIENCE_MS = 60_000;
 const LOG_END = 4_000;
 
-/** What `up --json` prints. */
+/** The output of `up --json`. */
 interface Started {
   readonly keys: readonly { readonly key: string }[];
   readonly operator_link: string | null;

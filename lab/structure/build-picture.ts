@@ -54,7 +54,7 @@ function reaches(from: Room, to: Room): boolean {
   return [...(imports.get(from) ?? [])].some((one) => one === to || reaches(one, to));
 }
 
-/** Without the arrows that a longer way implies. */
+/** Arrows without those that a longer way implies. */
 function arrowsOf(room: Room): Room[] {
   const all = [...(imports.get(room) ?? [])];
   return all.filter((to) => !all.some((over) => over !== to && reaches(over, to)));

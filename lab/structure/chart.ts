@@ -9,7 +9,7 @@ export interface Manifest {
   readonly spec: unknown;
 }
 
-/** What a template or `required` refuses. */
+/** An error that a template or `required` refuses. */
 export class ChartError extends Error {
   override readonly name = 'ChartError';
 }
@@ -133,7 +133,7 @@ function isEmpty(value: unknown): boolean {
   return value === null || Object.keys(value).length === 0;
 }
 
-/** As Go prints a value. */
+/** Text as Go prints a value. */
 function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
   if (value === undefined || value === null) return '';

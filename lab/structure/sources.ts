@@ -15,7 +15,7 @@ const BELOW_CLI = [
   'caller',
 ] as const;
 
-/** Which rooms (npm workspaces) a room may import. Tests may import more: they play the other side. */
+/** The rooms (npm workspaces) that a room may import. Tests may import more: they play the other side. */
 export const MAY_IMPORT = {
   contract: [],
   core: [],
@@ -42,7 +42,8 @@ export const root = join(import.meta.dirname, '..', '..');
 export const files: readonly string[] = ROOMS.flatMap((room) =>
   globSync(`${room}/**/*.{ts,tsx}`, {
     cwd: root,
-    exclude: (path) => path.includes('node_modules'),
+    // Built packages are no sources of ours.
+    exclude: (path) => /node_modules|(?:^|\/)dist(?:\/|$)/.test(path),
   }),
 );
 

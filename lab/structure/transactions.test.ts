@@ -6,7 +6,7 @@ import { production, withoutComments } from './sources.ts';
 const OF_REQUESTS =
   /^control\/(?:http|access|accounts|administration|joining|firewall|events|declared)\/|^control\/(?:game-servers|webhooks|history)\/(?:handlers|instruct|live|detail)\.ts$/;
 
-/** What may open a transaction there. */
+/** Files that may open a transaction there. */
 const OPENERS: Readonly<Record<string, string>> = {
   'control/http/operations/transaction.ts':
     'opens those of requests, which begin with the right of the caller',

@@ -50,7 +50,7 @@ if (process.getuid?.() !== 0 && filters.length === 0) {
 for (const line of summarise(outcomes)) console.log(line);
 process.exitCode = outcomes.some(({ result }) => result === 'failed') ? 1 : 0;
 
-/** As root, control runs as another account, which keeps what it compiled there too. */
+/** A shared folder. As root, control runs as another account, which keeps what it compiled there too. */
 function sharedFolder(path: string): string {
   mkdirSync(path, { recursive: true });
   if (process.getuid?.() === 0) chmodSync(path, 0o777);

@@ -10,12 +10,12 @@ export interface Outcome {
   readonly detail: string;
 }
 
-/** What came of the files of one process. */
+/** The results of the files of one process. */
 export interface Report {
   readonly outcomes: Outcome[];
   /** Files that ended, with the time each took. */
   readonly times: Map<string, number>;
-  /** What each file printed. */
+  /** The text that each file printed. */
   readonly printed: Map<string, string>;
   /** The file that runs now. */
   current: string;

@@ -39,11 +39,9 @@ const LONGEST = [
   'lab/system/first-start/readme.test.ts',
   'lab/system/docs/pages.test.ts',
 ];
-/** The number of processes beyond the cores: files wait for boots, leases and timers half of their time. */
-const WAITING = 2;
 /** A process costs about a second to start, and the last ones should end together. */
 const FILES_PER_PROCESS = 8;
-/** What runs longer in the soak. */
+/** Tests that run longer in the soak. */
 const REPEATED = /\/(?:testing\/repeated|filtered-server)\.ts'/;
 /** A test file that imports from a `testing.ts` needs a database; a file in a `testing/` folder may import from one. */
 const TESTING = /from '([^']*\/testing(?:\.ts|\/[^']+\.ts))'/g;
@@ -81,7 +79,8 @@ export function planStages(files: readonly string[], isSoak: boolean): Stage[] {
     files.filter((file) => !ALONE.test(file)),
     (file) => (SYSTEM.test(file) ? 'system' : 'test'),
   );
-  const concurrency = availableParallelism() + WAITING;
+  // Files wait for boots, leases and timers about half of their time.
+  const concurrency = availableParallelism() + 1;
   const stages: Stage[] = [
     { name: 'test', processes: share(test), concurrency, testLimitMs: 120_000 },
     { name: 'system', processes: each(longestFirst(system)), concurrency, testLimitMs: 480_000 },

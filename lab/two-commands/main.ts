@@ -21,18 +21,22 @@ import { findAccount } from '@portcullis/control/db/embedded/account.ts';
  * them: `node lab/two-commands/main.ts [PLACE...]`, as root. Every place has a space and a letter that is not ASCII in
  * its path, and its commands have no terminal and no HOME. The tests of the user have Debian's PostgreSQL 15 where it is installed,
  * so that both the oldest and the embedded one are tried. Exits with 1 if one fails. `--totals FILE`: appends the totals of
- * the tests that ran as root. `--whole`: the user runs every test too, rather than those of `OF_THE_ACCOUNT`.
+ * the tests that ran as root. `--whole`: the second command installs again, as in the README, and the user runs every
+ * test too, rather than those of `OF_THE_ACCOUNT`.
  */
 interface Place {
   readonly name: string;
   readonly asUser: boolean;
-  /** Of the folder above the clone. */
+  /** The mode of the folder above the clone. */
   readonly mode: number;
   readonly umask: string;
   /** Filters of the runner, none for every test; null: no tests run. */
   readonly tests: readonly string[] | null;
 }
-/** What depends on the account, its umask and its PostgreSQL: the starts of the command, and areas that write most. */
+/**
+ * Tests of what depends on the account, its umask and its PostgreSQL: the starts of the command, and areas that write
+ * most.
+ */
 const OF_THE_ACCOUNT = [
   'cli/',
   'control/db/',
@@ -82,15 +86,19 @@ async function tryAt(place: Place): Promise<void> {
     if (account !== null) execFileSync('chown', ['-R', `${USER}:`, folder]);
     await tryStart(shell);
     if (place.tests === null) return;
-    const filters = values.whole ? [] : place.tests;
-    // With a filter it is no longer the command of the README, which installs everything again.
-    const line = filters.length === 0 ? test : `npm test -- ${filters.join(' ')}`;
-    const said = await shell.succeeds(line, clone);
+    const said = await shell.succeeds(testCommand(place.tests), clone);
     if (!place.asUser && values.totals !== undefined)
       appendFileSync(values.totals, `${said.split('\n').at(-1)}\n`);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** The second command; without `--whole` what the first one installed stays, and the tests may be fewer. */
+function testCommand(filters: readonly string[]): string {
+  if (values.whole) return test;
+  const installed = test.replace(/^npm ci && /, '');
+  return filters.length === 0 ? installed : `${installed} -- ${filters.join(' ')}`;
 }
 
 /** Starts, calls with the printed key as the README does, and stops as Ctrl-C does. */
@@ -116,7 +124,7 @@ async function tryStart(shell: Shell): Promise<void> {
 class Shell {
   readonly clone: string;
   readonly #place: Place;
-  /** Of the place alone: a first key is printed once. */
+  /** The data directory of the place alone: a first key is printed once. */
   readonly #data: string;
 
   constructor(place: Place, clone: string, data: string) {

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Namespace } from '../stack/netns.ts';
 
-/** Which fragments of a datagram the flood sends; `both` alternates. */
+/** The fragments of a datagram that the flood sends; `both` alternates. */
 export type FloodKind = 'first' | 'later' | 'both';
 
 export interface FloodTarget {
   readonly from: Namespace;
   readonly device: string;
-  /** Of the next hop. */
+  /** The address of the next hop. */
   readonly mac: string;
   readonly destination: string;
   readonly kind: FloodKind;

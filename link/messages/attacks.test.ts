@@ -57,7 +57,7 @@ const SAMPLE = {
   tops: [TOPS],
 };
 const SAMPLES = { kind: 'watch.samples', instance: 'one', sequence: 1, atMs: 5, samples: [SAMPLE] };
-const LIMIT = { per: 'source', pps: 100, strangersOnly: true };
+const LIMIT = { per: 'source', pps: 100, unansweredOnly: true };
 const ACTIONS = [
   { kind: 'reflector', reflector: 'dns' },
   { kind: 'fragments' },
@@ -88,6 +88,15 @@ const scope = (change: object): object => ({ ...SETTINGS, scopes: [{ ...SCOPE, .
 const many = (length: number, one: unknown): unknown[] => Array.from({ length }, () => one);
 
 describe('attack messages', () => {
+  it('name a limit as version 0.1 did, or as now', () => {
+    const { unansweredOnly, ...limit } = LIMIT;
+    const action = { ...ACTIONS[3], limit: { ...limit, strangersOnly: unansweredOnly } };
+    const actions = [{ action, mode: 'enforce', sinceMs: 3, untilMs: null }];
+    const parsed = parseRequest('edge', attack({ actions }));
+    const expected = attack({ actions: [{ ...actions[0], action: ACTIONS[3] }] });
+    assert.deepEqual(parsed, { ok: true, value: expected });
+  });
+
   it('are accepted unchanged', () => {
     const ask = { kind: 'detection.getSettings', instance: 'one', version: null, cursor: null };
     for (const message of [ask, SAMPLES, ATTACKS]) {

@@ -192,7 +192,9 @@ export const mitigationAction = union<MitigationAction>(
   }),
 );
 
-/** What an edge did, or in mode `observe` only marked, without control. Control also stores it as evidence. */
+/**
+ * An action that an edge took, or in mode `observe` only marked, without control. Control also stores it as evidence.
+ */
 export const overlayAction = object({
   action: mitigationAction,
   mode,
@@ -274,7 +276,7 @@ export const WATCH_REPLIES = kinds({
   },
 });
 type ReadSettings = Static<(typeof WATCH_REPLIES)['watch.settings']>;
-/** As control sends it. */
+/** Settings as control sends it. */
 export type WatchSettings = Omit<ReadSettings, 'cancelled'> &
   Partial<Pick<ReadSettings, 'cancelled'>>;
 

@@ -43,7 +43,7 @@ const exporterStatus = object({
 });
 export type ExporterStatus = Static<typeof exporterStatus>;
 
-/** What a collector reports about itself; control also stores it. Counts are since the collector's start. */
+/** The report of a collector on itself; control also stores it. Counts are since the collector's start. */
 export const collectorStatus = object({
   /** The address on which it listens; null if it does not. */
   listening: nullable(listen),
@@ -57,7 +57,7 @@ export const collectorStatus = object({
   unknownExporters: natural,
   /** Records to destinations that are not protected, or for which their exporter is not accepted. */
   outside: natural,
-  /** Those seen last come first. */
+  /** The exporters: those seen last come first. */
   exporters: array(exporterStatus, MAX_REPORTED_EXPORTERS),
 });
 export type CollectorStatus = Static<typeof collectorStatus>;

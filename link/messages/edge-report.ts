@@ -32,7 +32,7 @@ import {
   reason,
 } from './values.ts';
 
-/** What an edge reports about itself and about the packets that it dropped. */
+/** The report of an edge about itself and about the packets that it dropped. */
 
 const device = object<EdgeDevice>({
   name: devicePattern,
@@ -72,7 +72,7 @@ export const edgeReport = object({
   hostDevices: withDefault(nullable(array(deviceName, MAX_HOST_DEVICES)), null),
   /** Ports of the host itself that no rule closes: the operator's, and what it learned of itself. */
   management: array(object({ protocol: oneOf('tcp', 'udp'), port: packetPort }), 256),
-  /** Which part of the kernel counts traffic for attack detection. */
+  /** The part of the kernel that counts traffic for attack detection. */
   counters: oneOf(...COUNTER_MODES),
 });
 export type EdgeReport = Static<typeof edgeReport>;
@@ -132,7 +132,7 @@ export interface EdgeDrops {
   readonly entries: readonly DropEntry[];
   /** Further dropped packets are only counted. */
   readonly samples: readonly DropSample[];
-  /** What passed meanwhile; absent from an edge that does not sample it. */
+  /** Packets that passed meanwhile; absent from an edge that does not sample it. */
   readonly passed?: readonly PassedSample[];
 }
 export const edgeDrops = object<EdgeDrops>({

@@ -65,7 +65,7 @@ const verdict = object<Verdict>({
   observed: array(ref, 1_000),
 });
 
-/** What an edge does with a packet, by the policy that it loaded into its kernel last. */
+/** The verdict of an edge on a packet, by the policy that it loaded into its kernel last. */
 const liveVerdict = object({
   mode,
   /** Generation of the policy that decided. */
@@ -185,7 +185,10 @@ export const EDGE_REPLIES = kinds({
 export type EdgeWelcome = Static<(typeof EDGE_REPLIES)['edge.welcome']>;
 export type EdgePage = Static<(typeof EDGE_REPLIES)['edge.page']>;
 
-/** What generations after `after` changed, until `generation`, for one edge. As small as one page of a sync. */
+/**
+ * Everything that generations after `after` changed, until `generation`, for one edge. As small as one page of a
+ * sync.
+ */
 const changes = object({
   after: natural,
   generation: natural,
@@ -198,14 +201,17 @@ const changes = object({
 export type EdgeChanges = Static<typeof changes>;
 
 export const EDGE_NOTICES = kinds({
-  /** There is a new generation. Null: the edge fetches it by a sync, as it does if it lacks what `changes` begin after. */
+  /**
+   * There is a new generation. Null: the edge fetches it by a sync, as it does if it lacks what `changes` begin
+   * after.
+   */
   'edge.changed': { edge: agentName, changes: nullable(changes) },
 });
 export type EdgeChanged = Static<(typeof EDGE_NOTICES)['edge.changed']>;
 
 /** Calls of control to an edge. */
 export const EDGE_CALLS = kinds({
-  /** What the edge does with this packet. */
+  /** Asks what the edge does with this packet. */
   'edge.explain': { packet },
 });
 export type EdgeCall = StaticUnion<typeof EDGE_CALLS>;

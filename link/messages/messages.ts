@@ -51,7 +51,7 @@ export const OLDEST_PROTOCOL_VERSION = 1;
 export const agentRef = object({ kind: oneOf('edge', 'node', 'collector'), name: agentName });
 export type AgentRef = Static<typeof agentRef>;
 
-/** Of agents of all kinds. `agent.renew`: is there another credential for me? */
+/** The requests of agents of all kinds. `agent.renew`: is there another credential for me? */
 const COMMON_REQUESTS = kinds({ 'agent.renew': {} });
 export type RenewRequest = StaticUnion<typeof COMMON_REQUESTS>;
 

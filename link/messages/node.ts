@@ -37,9 +37,12 @@ import {
   reason,
 } from './values.ts';
 
-/** Of one node; a heartbeat names them all in one message. */
+/** The most servers of one node; a heartbeat names them all in one message. */
 export const MAX_SERVERS_OF_NODE = 5_000;
-/** UTF-16 units of an install's output; longer output is cut. A node leaves logs out when a message would be too large. */
+/**
+ * UTF-16 units of an install's output; longer output is cut. A node leaves logs out when a message would be too
+ * large.
+ */
 export const MAX_BUILD_LOG_LENGTH = 16_384;
 /** For one call. */
 export const MAX_CONSOLE_LINES = 1_000;
@@ -180,7 +183,7 @@ export const serverAssignment = object<ServerAssignment>({
   crashes: object({ restart: boolean, withinMs: integer(0, 86_400_000) }),
   buildEpoch: epoch,
 });
-/** By digest. Nodes also store them on disk. */
+/** Eggs by digest. Nodes also store them on disk. */
 export const eggs = record(DIGEST, egg);
 
 export const NODE_REPLIES = kinds({
@@ -191,7 +194,7 @@ export const NODE_REPLIES = kinds({
     /** The revision in the request is current; the page is empty. */
     unchanged: boolean,
     servers: array(serverAssignment, MAX_SERVERS_OF_NODE),
-    /** Those that servers of this page name and no earlier page carried. */
+    /** Eggs: those that servers of this page name and no earlier page carried. */
     eggs,
     /** Null on the last page. */
     next: nullable(cursor),

@@ -27,7 +27,7 @@ export function policyFingerprint(policy: Policy): string {
       one.limit && [
         one.limit.per,
         one.limit.pps,
-        one.limit.strangersOnly,
+        one.limit.unansweredOnly,
         ...(one.limit.answeredPps === undefined ? [] : [one.limit.answeredPps]),
       ],
     ]),

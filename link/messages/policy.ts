@@ -16,6 +16,7 @@ import type {
 import { formatCidr, formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
 import { parsePortExpression } from '@portcullis/core/net/ports.ts';
 import {
+  anyObject,
   array,
   boolean,
   integer,
@@ -88,12 +89,31 @@ const filter = object<PolicyFilter>({
   settings: optional(filterSettings),
 });
 
-export const mitigationLimit = object<MitigationLimit>({
+const presentLimit = object<MitigationLimit>({
   per: oneOf('destination', 'source', 'attack'),
   pps: integer(0, MAX_LIMIT_PPS),
-  strangersOnly: boolean,
+  unansweredOnly: boolean,
   answeredPps: optional(integer(1, MAX_LIMIT_PPS)),
 });
+
+/** The name of `unansweredOnly` in version 0.1, which agents of it send, read and keep on their disks. */
+const PREVIOUS_NAME = 'strangersOnly';
+
+/** A limit by either name. */
+export const mitigationLimit: Schema<MitigationLimit> = (value, at) => {
+  const { [PREVIOUS_NAME]: previous, ...limit } = anyObject(value, at);
+  return presentLimit({ unansweredOnly: previous, ...limit }, at);
+};
+
+/** A policy as control sends it: its limits have the previous name too, for agents one version behind. */
+export function withPreviousNames(policy: Policy): Policy {
+  if (policy.mitigations.every(({ limit }) => limit === null)) return policy;
+  const mitigations = policy.mitigations.map(({ limit, ...one }) => ({
+    ...one,
+    limit: limit && { ...limit, [PREVIOUS_NAME]: limit.unansweredOnly },
+  }));
+  return { ...policy, mitigations };
+}
 
 const anyMitigation = object<Mitigation>({
   ref,

@@ -23,7 +23,7 @@ export const moment = integer(0, 253_402_300_799_999);
 export const reason = prose(2_000);
 /** The contents of a credential file: see `parseCredential`. */
 export const credentialText = matching(/^[\x20-\x7e]{1,30000}$/, 'a credential');
-/** What an edge does. `no_device`: it would enforce, but no packet can come in by its devices. */
+/** The mode of an edge. `no_device`: it would enforce, but no packet can come in by its devices. */
 export const mode = oneOf('enforce', 'observe', 'no_device');
 
 export const address = parsedBy((text) => {

@@ -42,9 +42,9 @@ export class NatsAgent extends AgentEvents implements AgentSide {
   readonly #pending = new PendingRequests<ControlReply>('control');
   readonly #aborted = new AbortController();
   #connection: NatsConnection | null = null;
-  /** By the server, at the last attempt to connect. */
+  /** Refused by the server, at the last attempt to connect. */
   #isRefused = false;
-  /** Of greetings; a newer one replaces the others. */
+  /** The number of greetings; a newer one replaces the others. */
   #attempts = 0;
   #replica: string | null = null;
   #calls: Subscription | null = null;

@@ -24,8 +24,8 @@ const ACCOUNT_LIMITS = {
   leaf: 0,
 };
 /**
- * Of one connection in the account of the fleet: it holds for credentials that were made without limits too. An agent
- * needs 5, a replica of control 3.
+ * The limit of one connection in the account of the fleet: it holds for credentials that were made without limits
+ * too. An agent needs 5, a replica of control 3.
  */
 const MAX_SUBSCRIPTIONS = 64;
 const FLEET_LIMITS = { ...ACCOUNT_LIMITS, subs: MAX_SUBSCRIPTIONS, payload: MAX_MESSAGE_BYTES };

@@ -16,7 +16,7 @@ export { AuthorizationError, type NatsConnection };
 export interface NatsAccess {
   /** URLs such as `tls://nats.example.net:4222`; any one of a cluster suffices. */
   readonly servers: readonly string[];
-  /** What it signs with: the key that `jwt` is about. */
+  /** The key that it signs with, which `jwt` is about. */
   readonly key: NatsKey;
   readonly jwt: string;
   /** The certificate authority in PEM; null: plain TCP, or the authorities of the system for `tls://`. */
@@ -135,7 +135,7 @@ export function encode(envelope: object, maxBytes: number = MAX_MESSAGE_BYTES): 
   throw new LinkError('too_large', `a message of ${body.length} bytes; ${maxBytes} is the limit`);
 }
 
-/** What is not a JSON object becomes an empty one, which no reader takes for a message. */
+/** Decodes a body: what is not a JSON object becomes an empty one, which no reader takes for a message. */
 export function decode(body: Uint8Array): Record<string, unknown> {
   try {
     return Object(JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.length).toString()));

@@ -68,11 +68,11 @@ export class NatsControl implements ControlSide {
   readonly #connection: NatsConnection;
   readonly #options: ServeOptions;
   readonly #replica = randomUUID();
-  /** By the id that the agent's process chose; those admitted last come last. */
+  /** Sessions by the id that the agent's process chose; those admitted last come last. */
   readonly #sessions = new Map<string, Session>();
   readonly #subscriptions: readonly Subscription[];
   readonly #running = new Set<Promise<void>>();
-  /** By the subjects of an agent: its messages in the window. */
+  /** Messages by the subjects of an agent: its messages in the window. */
   readonly #messages = new Map<string, number>();
   #windowEndMs = 0;
   #isConnected = true;
@@ -276,7 +276,10 @@ export class NatsControl implements ControlSide {
     }
   }
 
-  /** What cannot be sent is lost, as notices may be: the library would keep it in memory until a server is back. */
+  /**
+   * Publishes a message: what cannot be sent is lost, as notices may be: the library would keep it in memory until a
+   * server is back.
+   */
   #publish(subject: string, body: Buffer): void {
     if (this.#isConnected && !this.#connection.isClosed()) this.#connection.publish(subject, body);
   }

@@ -13,7 +13,7 @@ import {
 } from '../messages/schema.ts';
 import { MAX_CREDENTIAL_LENGTH } from '../transport/transport.ts';
 
-/** What is around a message on each subject: see subjects.ts. */
+/** The envelope that is around a message on each subject: see subjects.ts. */
 
 /** Names a process of an agent, or a replica; chosen by itself. */
 const id = text(64);
@@ -44,9 +44,9 @@ const usage = record(
   /^[\x21-\x7e]{1,128}$/,
   object({ requests: natural, limit: integer(1, 1_000_000_000) }),
 );
-/** Of a replica to the other ones. */
+/** Usage of a replica to the other ones. */
 export const USAGE = object({ replica: id, usage });
-/** Of a replica to the one that runs the detector. The agent's message is checked again. */
+/** Samples of a replica to the one that runs the detector. The agent's message is checked again. */
 export const SAMPLES = object({
   from: agentRef,
   site: prose(255),

@@ -12,7 +12,7 @@ const PREFIXES = { operator: 14 << 3, account: 0, user: 20 << 3 } as const;
 export type KeyKind = keyof typeof PREFIXES;
 
 export const SEED_BYTES = 32;
-/** What precedes the seed in a PKCS #8 document of Ed25519 (RFC 8410). */
+/** The bytes that precede the seed in a PKCS #8 document of Ed25519 (RFC 8410). */
 const PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex');
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 

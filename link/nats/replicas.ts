@@ -11,8 +11,8 @@ import { listen } from './subscription.ts';
 const SAMPLES_TIMEOUT_MS = 1_000;
 
 /**
- * What the replicas of control say to one another, on a connection in the account of the replicas: it neither imports nor
- * exports, so nothing of an agent can reach it, not even as the reply to a request.
+ * Messages that the replicas of control say to one another, on a connection in the account of the replicas: it
+ * neither imports nor exports, so nothing of an agent can reach it, not even as the reply to a request.
  */
 export class NatsReplicas implements ReplicaRelay {
   readonly #connection: NatsConnection;

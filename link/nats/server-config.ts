@@ -1,13 +1,16 @@
+import { join } from 'node:path';
 import { MAX_MESSAGE_BYTES } from '../transport/transport.ts';
 
 export interface NatsServerConfig {
+  /** The folder of its files on its host. An absolute one lets the server start from anywhere. */
+  readonly folder: string;
   /** HOST:PORT; port -1 means any free one, which the server names in a file of the folder. */
   readonly listen: string;
   /** JWT of the operator. */
   readonly operator: string;
   /** JWTs of the accounts by their public name; the first may manage the others. */
   readonly accounts: Readonly<Record<string, string>>;
-  /** Names of files beside the configuration; null: plain TCP. */
+  /** Names of files in the folder; null: plain TCP. */
   readonly tls: { readonly cert: string; readonly key: string; readonly ca: string } | null;
   readonly cluster: {
     readonly listen: string;
@@ -18,9 +21,10 @@ export interface NatsServerConfig {
 
 /**
  * The configuration of nats-server 2.9 or newer. Accounts come from JWTs alone, so it admits nobody whom control did not
- * sign. Paths are relative to the folder in which the server is started.
+ * sign.
  */
 export function renderServerConfig({
+  folder,
   listen,
   operator,
   accounts,
@@ -35,7 +39,7 @@ export function renderServerConfig({
       : [
           'tls {',
           ...Object.entries({ cert_file: tls.cert, key_file: tls.key, ca_file: tls.ca }).map(
-            ([name, file]) => `  ${name}: ${quoted(file)}`,
+            ([name, file]) => `  ${name}: ${quoted(join(folder, file))}`,
           ),
           '}',
         ];
@@ -50,7 +54,7 @@ export function renderServerConfig({
     `system_account: ${system}`,
     'resolver {',
     '  type: full',
-    '  dir: "./accounts"',
+    `  dir: ${quoted(join(folder, 'accounts'))}`,
     '}',
     'resolver_preload {',
     ...preloaded,

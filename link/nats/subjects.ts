@@ -38,7 +38,7 @@ export interface AgentSubjects {
   readonly session: string;
   readonly notice: string;
   readonly request: (replica: string) => string;
-  /** Of the replies to the agent's requests. */
+  /** The prefix of the replies to the agent's requests. */
   readonly inboxPrefix: string;
 }
 
@@ -77,7 +77,7 @@ export function isOwnInbox(agent: AgentRef, reply: string | undefined): reply is
   );
 }
 
-/** What NATS lets an agent do. It may also answer a message that it received, once. */
+/** The permissions of an agent. It may also answer a message that it received, once. */
 export function permissionsOf(agent: AgentRef): {
   readonly publish: readonly string[];
   readonly subscribe: readonly string[];

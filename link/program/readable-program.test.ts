@@ -75,7 +75,7 @@ function checkOut(t: TestContext, mode: number): Checkout {
   return { program, copies, find: () => readableProgram(program, copies) };
 }
 
-/** What an account without rights may not read below a folder. */
+/** Files that an account without rights may not read below a folder. */
 function unreadable(folder: string): string {
   const find = ['find', folder, '!', '-path', '*/@ip-location-db/asn', '!', '-readable'];
   const { stdout, stderr } = spawnSync('setpriv', [...STRANGER, '--', ...find], {

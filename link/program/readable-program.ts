@@ -37,8 +37,8 @@ const COPIES = '/var/cache/portcullis';
 const COPY = /^program-[0-9a-f]{16}$/;
 /** An account that systems assign to nobody: what it can read, every account can. */
 const UNUSED_ACCOUNT = 65_533;
-/** What runs beside the packages. */
-const BESIDE_PACKAGES = ['package.json', 'portcullis', 'eggs', 'docs', 'portal/dist'];
+/** The files that run beside the packages. */
+const BESIDE_PACKAGES = ['package.json', 'portcullis', 'eggs', 'examples', 'docs', 'portal/dist'];
 /**
  * 110 MB of networks of countries and ASNs, linked instead of copied: control opens the files before it drops root.
  */

@@ -12,7 +12,7 @@ const FIRST_RETRY_MS = 50;
 const LONGEST_RETRY_MS = 2_000;
 const MAX_REASON_LENGTH = 2_000;
 
-/** What every transport's side of an agent has: its listeners, and how it takes what control sends. */
+/** The part that every transport's side of an agent has: its listeners, and how it takes what control sends. */
 export abstract class AgentEvents {
   readonly #notices: ((notice: Notice) => void)[] = [];
   readonly #connects: (() => void)[] = [];
@@ -73,7 +73,10 @@ export abstract class AgentEvents {
     return call.ok ? this.#calls(call.value) : null;
   }
 
-  /** How long to wait before the next attempt: ever longer, with jitter, so that the agents of a fleet do not all reconnect at once. */
+  /**
+   * How long to wait before the next attempt: ever longer, with jitter, so that the agents of a fleet do not all
+   * reconnect at once.
+   */
   protected nextRetryMs(): number {
     const waitMs = this.#retryMs * (0.5 + Math.random() / 2);
     this.#retryMs = Math.min(this.#retryMs * 2, LONGEST_RETRY_MS);

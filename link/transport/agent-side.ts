@@ -20,7 +20,7 @@ export class AgentConnection extends AgentEvents implements AgentSide {
   readonly #pending = new PendingRequests<ControlReply>('control');
   #stream: FramedStream | null = null;
   #retry: NodeJS.Timeout | undefined;
-  /** By control, on the present stream: that reason stays. */
+  /** Refused by control, on the present stream: that reason stays. */
   #isRefused = false;
 
   /** When `open` returns null there is no control plane: the agent waits for the next call of `connect`. */

@@ -105,7 +105,7 @@ export class AgentConnections implements ControlSide {
   }
 }
 
-/** What a connection needs of its transport. */
+/** Everything that a connection needs of its transport. */
 interface Surroundings {
   readonly admissions: Limiter;
   readonly onAdmitted: (agent: AgentRef) => void;
@@ -119,7 +119,7 @@ class ServedAgent {
   readonly #options: ServeOptions;
   readonly #stream: FramedStream;
   readonly #greetingTimer: NodeJS.Timeout;
-  /** As the greeting names it. */
+  /** The agent as the greeting names it. */
   #greeted: AgentRef | null = null;
   #credential: string | null = null;
   /** The same once it is admitted. */

@@ -20,7 +20,7 @@ export function encodeFrame(envelope: object, maxBytes: number = MAX_MESSAGE_BYT
 
 /** Joins chunks to frames. After a failure the rest of the stream cannot be read: close it. */
 export class FrameReader {
-  /** Of one message; may change between two messages. */
+  /** The most bytes of one message; may change between two messages. */
   maxBytes: number;
   #chunks: Buffer[] = [];
   #buffered = 0;

@@ -8,7 +8,7 @@ import {
 
 export interface ServeOptions {
   readonly handler: AgentHandler;
-  /** Without it every agent that can connect is admitted. */
+  /** The check of agents: without it every agent that can connect is admitted. */
   readonly admit?: Admit;
   /** Called when a handler threw or a reply was too large; the agent receives `unavailable`. */
   readonly onError?: (error: unknown) => void;

@@ -9,7 +9,7 @@ import type {
 } from '../messages/messages.ts';
 
 /**
- * What a transport guarantees; `testing/transport-suite.ts` tests each of them.
+ * The guarantees of a transport; `testing/transport-suite.ts` tests each of them.
  *
  * - A request gets exactly one reply, or fails with `LinkError` within its timeout. A failed request may still have
  *   been handled: requests are idempotent.
@@ -55,7 +55,10 @@ export interface AgentSide {
   onNotice(listener: (notice: Notice) => void): void;
   /** The listener is called at every connection, and at once if there is one. */
   onConnect(listener: () => void): void;
-  /** Why control is not connected, in words, with the address that was tried; null while it is, and before the first try. */
+  /**
+   * Why control is not connected, in words, with the address that was tried; null while it is, and before the first
+   * try.
+   */
   readonly awayReason: string | null;
   /** The listener gets the reason in words why control refused this agent. The agent tries again, ever less often. */
   onRefused(listener: (reason: string) => void): void;
@@ -63,7 +66,7 @@ export interface AgentSide {
 }
 
 export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
-/** Of one message of an agent; before control has admitted it, `MAX_GREETING_BYTES`. */
+/** The most bytes of one message of an agent; before control has admitted it, `MAX_GREETING_BYTES`. */
 export const MAX_AGENT_BYTES: Readonly<Record<AgentRef['kind'], number>> = {
   // Thousands of refused addresses with their reasons, samples of a flood.
   edge: MAX_MESSAGE_BYTES,

@@ -23,7 +23,7 @@ export interface BuildOrder {
   readonly egg: Egg;
   readonly folders: ServerFolders;
   readonly surroundings: LaunchSurroundings;
-  /** What the folder was last measured to hold. */
+  /** The bytes that the folder was last measured to hold. */
   readonly folderBytes: () => number;
 }
 

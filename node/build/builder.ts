@@ -34,7 +34,7 @@ export class Builder {
   #next: number | null = null;
   #retry: NodeJS.Timeout | undefined;
   #closed = false;
-  /** Of the last build of this agent. */
+  /** The output of the last build of this agent. */
   #output: ServerConsole | null = null;
   #endedMs = 0;
 

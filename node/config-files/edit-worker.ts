@@ -13,8 +13,8 @@ export type EditAnswer =
   | { readonly ok: false; readonly reason: string; readonly spent?: true };
 
 /**
- * Of an edited file: indentation may make a small file of nested lists thousands of times as large, which the agent would
- * hold and write.
+ * The most bytes of an edited file: indentation may make a small file of nested lists thousands of times as large,
+ * which the agent would hold and write.
  */
 const MAX_EDITED = 16 * 1024 * 1024;
 

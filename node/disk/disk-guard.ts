@@ -10,8 +10,8 @@ export interface GuardedServer {
   readonly folder: string;
   readonly limitMib: number;
   /**
-   * What may write to the folder: the game, from its start to its end, or an install. An install unpacks temporary
-   * files, so it is ended only if it is far over the limit.
+   * The program that may write to the folder: the game, from its start to its end, or an install. An install unpacks
+   * temporary files, so it is ended only if it is far over the limit.
    */
   readonly writes: 'nothing' | 'game' | 'install';
 }
@@ -26,7 +26,7 @@ export interface GuardOptions {
   readonly onError: (uuid: string, error: unknown) => void;
   /** The pause between two rounds; Wings takes 150 s. */
   readonly pauseMs?: number;
-  /** What is free on the disk of the folders, in bytes. If it falls fast, the next round starts at once. */
+  /** The space that is free on the disk of the folders, in bytes. If it falls fast, the next round starts at once. */
   readonly freeBytes?: () => Promise<number>;
   /** The time from the stop of a server over its limit to its kill; the same as Wings. */
   readonly killAfterMs?: number;
@@ -47,7 +47,7 @@ export class DiskGuard {
   private readonly options: GuardOptions;
   private readonly stopping = new AbortController();
   private readonly overSince = new Map<string, OverSince>();
-  /** What a round measures, by server. */
+  /** The measurements of a round, by server. */
   private readonly underWay = new Map<string, Promise<void>>();
   private running: Promise<void> | null = null;
 

@@ -252,7 +252,7 @@ function server(uuid: string): GuardedServer {
   return { uuid, folder: uuid, limitMib: 10, writes: 'game' };
 }
 
-/** By `find`: the blocks of each inode once, and 4 KiB an entry at least. */
+/** Counts by `find`: the blocks of each inode once, and 4 KiB an entry at least. */
 function countedIn(folder: string): number {
   const seen = new Set<string>();
   const lines = execFileSync('find', [folder, '-printf', String.raw`%i %b\n`], {

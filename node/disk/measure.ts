@@ -6,13 +6,13 @@ import { type Lane, Turns } from './turns.ts';
 export interface MeasureLimits {
   /** The pace of all folders together, which limits the load on the host's disk. */
   readonly entriesPerSecond: number;
-  /** Of a folder, where an order names no other. */
+  /** The most entries of a folder, where an order names no other. */
   readonly maxEntries: number;
   /** Each directory on the way down is held open, by two descriptors. */
   readonly maxDepth: number;
 }
 
-/** What one measurement may take. */
+/** The bounds of one measurement. */
 export interface MeasureOrder {
   /** Default `round`. */
   readonly lane?: Lane;
@@ -31,7 +31,9 @@ const BATCH = 32;
 const MAX_LINKED = 16_384;
 /** Concurrent walks of a lane. They are many, and take turns, because a walk waits only for what is before it. */
 const WALKS: Readonly<Record<Lane, number>> = { start: 32, round: 16 };
-/** A walk below this depth holds many descriptors, so few of a lane are there at a time. Games have about ten levels. */
+/**
+ * A walk below this depth holds many descriptors, so few of a lane are there at a time. Games have about ten levels.
+ */
 const SHALLOW = 16;
 const DEEP_WALKS = 4;
 
@@ -200,7 +202,10 @@ class Walk {
     return mount === null || mount !== this.root?.mount;
   }
 
-  /** What is gone does not count, and what may not be read has an unknown size. Throws what is the agent's own failure. */
+  /**
+   * Notes an error: what is gone does not count, and what may not be read has an unknown size. Throws what is the
+   * agent's own failure.
+   */
   private miss(error: unknown): void {
     const code = codeOf(error) ?? '';
     if (GONE.has(code)) return;

@@ -2,7 +2,8 @@ import type { DockerStatus } from '@portcullis/core/game-servers/host-engines.ts
 import type { ServerLimits } from '@portcullis/core/game-servers/power.ts';
 
 /**
- * What runs game servers: Docker, plain processes, both of them (`host`), or the fake of tests. `suite.ts` tests them all.
+ * Everything that runs game servers: Docker, plain processes, both of them (`host`), or the fake of tests. `suite.ts`
+ * tests them all.
  *
  * - An instance is identified by its server's uuid, and is recognised as ours after a restart without memory (a label).
  * - `inspect` is authoritative; the end of a console stream says nothing about the instance.
@@ -52,8 +53,8 @@ export interface Engine {
   /** Reports about once a second while the instance runs, until the returned function is called. */
   watchUsage(uuid: string, listener: (usage: Usage) => void): () => void;
   /**
-   * Runs an install container to its end; removes an earlier one of this uuid first. Rejects with `NotGiven` if what it left
-   * cannot be given to the owner of the folder.
+   * Runs an install container to its end; removes an earlier one of this uuid first. Rejects with `NotGiven` if what
+   * it left cannot be given to the owner of the folder.
    */
   runInstall(
     spec: InstallSpec,
@@ -61,7 +62,7 @@ export interface Engine {
     signal: AbortSignal,
   ): Promise<{ readonly exitCode: number }>;
   close(): Promise<void>;
-  /** Of an engine that consists of several: the one that has this server, or will have it. */
+  /** The engine of an engine that consists of several: the one that has this server, or will have it. */
   of?(uuid: string): Engine;
   /** Says which image a server will be launched with, before anything else is asked about the server. */
   expect?(uuid: string, reference: string): void;
@@ -118,7 +119,10 @@ export interface InstallSpec {
   /** Mounted at /mnt/server. In the end its files belong to the owner of the folder, also after a failed install. */
   readonly folder: string;
   readonly limits: ServerLimits;
-  /** What the folder was last measured to hold, which counts with what the install writes elsewhere. Absent: nothing. */
+  /**
+   * The bytes that the folder was last measured to hold, which counts with what the install writes elsewhere. Absent:
+   * nothing.
+   */
   readonly folderBytes?: () => number;
 }
 
@@ -150,7 +154,7 @@ export interface Console {
 }
 
 export interface Usage {
-  /** Without the page cache (usage minus inactive_file). */
+  /** Memory without the page cache (usage minus inactive_file). */
   readonly memoryBytes: number;
   /** Percent of one core, three decimals. */
   readonly cpuPercent: number;

@@ -51,7 +51,7 @@ function describeUnknown(name: string): string {
     : `there is no image "${name}": ${known}`;
 }
 
-/** What none of the present set's images needs. Only after the whole set: a part does not know the others. */
+/** Removes what none of the present set's images needs. Only after the whole set: a part does not know the others. */
 function sweep(cache: Cache, packages: readonly DebianPackage[], images: readonly Image[]): void {
   keepOnly(
     join(cache.apt, 'cache', 'archives'),

@@ -9,8 +9,8 @@ import { join } from 'node:path';
 const OF_ROOT = '/var/cache';
 
 /**
- * What is kept between builds, below the cache folder of the account: Debian's lists, the packages and the layers of the
- * present set. It never holds more: what no recipe names any more is removed.
+ * Files that are kept between builds, below the cache folder of the account: Debian's lists, the packages and the
+ * layers of the present set. It never holds more: what no recipe names any more is removed.
  */
 export interface Cache {
   /** State, lists and packages, as apt lays them out. */

@@ -33,7 +33,7 @@ export interface Layer {
 /** Layers that were made in another way are made anew. */
 const WAY = readFileSync(import.meta.filename);
 
-/** What nobody reads in a container. */
+/** Folders that nobody reads in a container. */
 const WITHOUT = ['doc', 'man', 'info', 'lintian', 'locale', 'applications', 'icons', 'bug'];
 
 /** Made when the cache does not have it. */
@@ -85,7 +85,7 @@ async function buildLayer(
   }
 }
 
-/** As Debian has it: `/bin` and its like lead into `/usr`. Before anything is unpacked. */
+/** Links as Debian has it: `/bin` and its like lead into `/usr`. Before anything is unpacked. */
 function mergedUsr(root: string): void {
   for (const name of ['bin', 'sbin', 'lib', 'lib64']) {
     mkdirSync(join(root, 'usr', name), { recursive: true });
@@ -100,7 +100,7 @@ async function unpack(deb: string, root: string): Promise<void> {
 }
 
 /**
- * What scripts of packages would have made: a shell for all, and the account that games run as, whatever number the
+ * Files that scripts of packages would have made: a shell for all, and the account that games run as, whatever number the
  * engine gives it (programs ask for its name and its home).
  */
 function furnish(root: string): void {
@@ -128,7 +128,7 @@ function npmFolder(npm: RecipeNpm): string {
   return join(FILES, npm.folder);
 }
 
-/** By the lock file alone; no script of a package runs. */
+/** Installs by the lock file alone; no script of a package runs. */
 async function installNpm(npm: RecipeNpm, target: string): Promise<void> {
   mkdirSync(target, { recursive: true });
   for (const name of ['package.json', 'package-lock.json'])

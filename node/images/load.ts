@@ -8,7 +8,7 @@ import type { Cache } from './cache.ts';
 
 const PING_MS = 10_000;
 const LOAD_MS = 300_000;
-const SAID_END = 2_000;
+const BODY_CHARS = 2_000;
 
 /** Rejects in words when no engine answers at the socket. */
 export async function findEngine(socketPath: string): Promise<void> {
@@ -55,11 +55,11 @@ async function send(socketPath: string, folder: string): Promise<void> {
   });
   const answered = once(asked, 'response') as Promise<[IncomingMessage]>;
   const [[answer]] = await Promise.all([answered, pipeline(tar.stdout, asked)]);
-  const said = await text(answer);
+  const body = await text(answer);
   // It answers 200 before it begins, and says in its stream how it ended.
-  if (answer.statusCode !== 200 || said.includes('"error'))
+  if (answer.statusCode !== 200 || body.includes('"error'))
     throw new Error(
-      `the engine did not take the images: ${answer.statusCode} ${said.slice(0, SAID_END)}`,
+      `the engine did not take the images: ${answer.statusCode} ${body.slice(0, BODY_CHARS)}`,
     );
 }
 
@@ -72,6 +72,6 @@ async function knownId(socketPath: string, reference: string): Promise<string | 
   });
   asked.end();
   const [answer] = (await once(asked, 'response')) as [IncomingMessage];
-  const said = await text(answer);
-  return answer.statusCode === 200 ? (JSON.parse(said) as { readonly Id: string }).Id : null;
+  const body = await text(answer);
+  return answer.statusCode === 200 ? (JSON.parse(body) as { readonly Id: string }).Id : null;
 }

@@ -8,7 +8,7 @@ import { provideImages } from './provide.ts';
 import { RECIPES, referenceOf } from './recipes.ts';
 
 export interface LocalImagesOptions {
-  /** Of Docker. */
+  /** The socket of Docker. */
   readonly socketPath: string;
   readonly log: Log;
   /** Makes one image and gives it to Docker; default: the real one. */
@@ -18,7 +18,7 @@ export interface LocalImagesOptions {
 type Progress = Pick<LocalImage, 'state' | 'step' | 'percent' | 'problem'>;
 
 const LIST_MS = 2_000;
-/** Of what a program wrote: its end says why it failed. */
+/** The length of what a program wrote: its end says why it failed. */
 const PROBLEM_LENGTH = 500;
 
 /** The images of the shipped eggs on this host: which Docker has, and the one that is being made. */
@@ -105,9 +105,9 @@ async function listReferences(socketPath: string): Promise<ReadonlySet<string>> 
   });
   asked.end();
   const [answer] = (await once(asked, 'response')) as [IncomingMessage];
-  const said = await text(answer);
+  const body = await text(answer);
   if (answer.statusCode !== 200) throw new Error(`Docker answers ${answer.statusCode}`);
-  const images = JSON.parse(said) as readonly { readonly RepoTags?: readonly string[] | null }[];
+  const images = JSON.parse(body) as readonly { readonly RepoTags?: readonly string[] | null }[];
   const tags = images.flatMap(({ RepoTags: names }) => names ?? []);
   return new Set(tags.map((tag) => tag.replace(/:latest$/, '')));
 }

@@ -2,9 +2,9 @@ import { join } from 'node:path';
 
 /** A local image: a layer that all share, and one of its own on it. */
 export interface Recipe {
-  /** Of the image: `portcullis/<name>`. */
+  /** The name of the image: `portcullis/<name>`. */
   readonly name: string;
-  /** Of Debian; what they depend on comes along, what they only recommend does not. */
+  /** Packages of Debian; what they depend on comes along, what they only recommend does not. */
   readonly packages: readonly string[];
   readonly files: readonly RecipeFile[];
   /** Folder with `package.json` and `package-lock.json`; its packages come to `/opt/<name>/node_modules`. */

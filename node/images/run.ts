@@ -3,11 +3,11 @@ import { promisify } from 'node:util';
 
 const execute = promisify(execFile);
 
-/** Of one program: a slow mirror is waited for, a hung one is not. */
+/** The time limit of one program: a slow mirror is waited for, a hung one is not. */
 const LIMIT_MS = 300_000;
 const OUTPUT_BYTES = 16 * 1024 * 1024;
 
-/** What the program says on standard output; rejects with what it says on standard error. */
+/** The text that the program says on standard output; rejects with what it says on standard error. */
 export async function run(
   program: string,
   args: readonly string[],

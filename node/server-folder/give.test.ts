@@ -20,7 +20,7 @@ import { require } from '@portcullis/lab/requirements.ts';
 import { type Gift, giveFolder, NotGiven, SHARED_UID } from './give.ts';
 
 const IS_ROOT = process.getuid?.() === 0;
-/** Without root a file can be given to nobody else. */
+/** The owner: without root a file can be given to nobody else. */
 const OWNER = IS_ROOT
   ? { uid: 234_567, gid: 234_567 }
   : { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
@@ -37,7 +37,7 @@ function folders(t: TestContext): { readonly folder: string; readonly outside: s
 const give = (folder: string, more: Partial<Gift> = {}) =>
   giveFolder(folder, { owner: OWNER, ...more });
 
-/** By a program that knows no limit of paths: `uid gid mode` of everything in the folder, once each. */
+/** Owners by a program that knows no limit of paths: `uid gid mode` of everything in the folder, once each. */
 function ownersIn(folder: string): string[] {
   const text = execFileSync('find', [folder, '-printf', '%U %G\n'], { encoding: 'utf8' });
   return [...new Set(text.trim().split('\n'))];

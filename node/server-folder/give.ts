@@ -27,11 +27,14 @@ const MAX_LINKED = 1_000_000;
 export const FOLDER_MODE = 0o700;
 const SHOWN = 200;
 
-/** What was found in a folder and changed beyond its owner. */
+/** Everything that was found in a folder and changed beyond its owner. */
 export interface Given {
   /** Set-user-id and set-group-id bits that were cleared. */
   readonly cleared: number;
-  /** Devices, and names of files that have other names outside of the folder and are not the server's, which were removed. */
+  /**
+   * Devices, and names of files that have other names outside of the folder and are not the server's, which were
+   * removed.
+   */
   readonly removed: number;
   /** The server's own files with other names outside of the folder, in whose place a copy is now. */
   readonly copied: number;

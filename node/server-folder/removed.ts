@@ -24,7 +24,7 @@ const FOLDER = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?<quarantined>\.qua
 /** Quicker than the agent, which measures all the time. */
 const ENTRIES_PER_SECOND = 500_000;
 
-/** By uuid. Throws if the node's journal does not tell which servers are assigned. */
+/** Lists by uuid. Throws if the node's journal does not tell which servers are assigned. */
 export async function listRemovedFolders(stateDir: string, log: Log): Promise<RemovedFolder[]> {
   const measure = createMeasureDisk({ entriesPerSecond: ENTRIES_PER_SECOND });
   const found: RemovedFolder[] = [];

@@ -31,7 +31,7 @@ const NEVER = new AbortController().signal;
 interface Place {
   readonly stateDir: string;
   readonly journal: Journal;
-  /** As an agent that starts. */
+  /** Begins as an agent that starts. */
   begin(range?: typeof RANGE | null): ServerFolders;
 }
 

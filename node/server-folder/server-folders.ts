@@ -30,7 +30,7 @@ export interface ReadyFolder {
   readonly folder: string;
   /** Null: the agent's own account. */
   readonly owner: Owner | null;
-  /** What the operator should know; null: nothing. */
+  /** Text on what the operator should know; null: nothing. */
   readonly notice: string | null;
 }
 
@@ -72,8 +72,8 @@ export class ServerFolders {
 
   /**
    * Prepares the folder of a server that does not run: creates it if it is missing, and gives everything in it to the
-   * server's account if that is not so. Rejects with `refused` if it cannot. The signal ends it in the middle; the next call
-   * begins anew.
+   * server's account if that is not so. Rejects with `refused` if it cannot. The signal ends it in the middle; the
+   * next call begins anew.
    */
   async prepare(uuid: string, signal: AbortSignal): Promise<ReadyFolder> {
     const { folder, owner, before } = await this.#open(uuid);
@@ -221,8 +221,8 @@ function describeGiven({ cleared, removed, copied }: Given): string {
     [removed, 'devices or names of foreign files were removed'],
     [copied, 'files with other names elsewhere were copied'],
   ] as const;
-  const said = parts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
-  return said.length === 0 ? '' : ` In it ${said.join(', ')}.`;
+  const counts = parts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
+  return counts.length === 0 ? '' : ` In it ${counts.join(', ')}.`;
 }
 
 function isOf(stats: Stats, { uid, gid }: Owner): boolean {

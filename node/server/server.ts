@@ -65,7 +65,7 @@ export interface ServerEvents {
   readonly checkDisk: (server: GuardedServer, signal: AbortSignal) => Promise<string | null>;
 }
 
-/** What all servers of a node share. */
+/** Everything that all servers of a node share. */
 export interface ServerDependencies extends LaunchSurroundings, ServerEvents {
   readonly engine: Engine;
   readonly journal: Journal;
@@ -158,7 +158,10 @@ export class Server {
     this.#reconcile();
   }
 
-  /** Stops a server that is no longer assigned to this node, as its egg says, and removes its instance. Its files stay. */
+  /**
+   * Stops a server that is no longer assigned to this node, as its egg says, and removes its instance. Its files
+   * stay.
+   */
   retire(): void {
     this.#desired = null;
     this.#reconcile();

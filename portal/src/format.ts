@@ -84,7 +84,7 @@ export function formatBytes(bytes: number): string {
   return `${(bytes / 1000 ** step).toFixed(step === 0 ? 0 : 1)} ${BYTE_UNITS[step]}`;
 }
 
-/** Of memory and disk, whose limits are whole MiB. */
+/** The size of memory and disk, whose limits are whole MiB. */
 export function formatMib(bytes: number): string {
   const mib = bytes / 1_048_576;
   return mib < 1024 ? `${mib.toFixed(mib < 10 ? 1 : 0)} MiB` : `${(mib / 1024).toFixed(1)} GiB`;

@@ -166,7 +166,10 @@ async function remove(ip: string, names: readonly string[], options: WriteOption
 
 type Body = Pick<AddressReplacement, 'rules' | 'filters'>;
 
-/** As a file would that names these rules, without the own rules of the identities in `removed`; null if it is so already. */
+/**
+ * Plans rules as a file would that names these rules, without the own rules of the identities in `removed`; null if
+ * it is so already.
+ */
 function planned(
   accepted: Accepted,
   added: readonly WantedRule[],

@@ -16,7 +16,7 @@ export interface Hosts {
   readonly listen: HostAndPort;
   /** The names and addresses by which other hosts reach this one; the certificates are for them. */
   readonly names: readonly [string, ...string[]];
-  /** By which the new hosts reach control. */
+  /** The URL by which the new hosts reach control. */
   readonly url: string;
   /** The NATS server that is started here; null: the operator named one with --nats. */
   readonly nats: { readonly listen: string; readonly port: number; readonly url: string } | null;
@@ -71,7 +71,7 @@ export function decideHosts(options: HostsOptions & ControlOptions): Hosts | nul
   };
 }
 
-/** Of the API. */
+/** The folder of the certificate of the API. */
 export function certificateFolder(dataDir: string): string {
   return join(dataDir, 'certificate');
 }

@@ -13,7 +13,7 @@ import { unavailable } from '@portcullis/caller/exit.ts';
 import type { ProcessSpec } from '../../agents/processes.ts';
 import { endingWithUs } from '../../agents/rights.ts';
 
-/** Of Debian's package. */
+/** The account of Debian's package. */
 const NATS_ACCOUNT = 'nats';
 const LOG = 'nats.log';
 const LOG_BYTES = 10_000_000;

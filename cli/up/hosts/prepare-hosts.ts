@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { resolve } from 'node:path';
 import { setDefaultCACertificates, getCACertificates } from 'node:tls';
 import { withDatabase } from '../../database.ts';
 import { saveFiles } from '../../commands/server-files.ts';
@@ -16,13 +17,16 @@ import {
   requireNatsServer,
 } from './nats-server.ts';
 
-/** By which this host reaches its own control plane, whatever its name resolves to here. */
+/** Names by which this host reaches its own control plane, whatever its name resolves to here. */
 const OWN_NAMES = ['localhost', '127.0.0.1', '::1'];
 
 export interface PreparedHosts {
   /** SHA-256 of the installation's own authority, by which callers know control. */
   readonly fingerprint: string;
-  /** Of the control process, which reaches its NATS server by it whatever the name of this host resolves to here. */
+  /**
+   * The environment of the control process, which reaches its NATS server by it whatever the name of this host
+   * resolves to here.
+   */
   readonly env: NodeJS.ProcessEnv;
 }
 
@@ -80,7 +84,9 @@ async function makeFiles(
       saveFiles(certificateFolder(dataDir), await makeCertificateFiles(db, names));
       if (nats !== null) {
         const { listen } = nats;
-        saveFiles(natsFolder(dataDir), await makeServerFiles(db, { listen, names, cluster: null }));
+        const folder = natsFolder(dataDir);
+        const options = { folder: resolve(folder), listen, names, cluster: null };
+        saveFiles(folder, await makeServerFiles(db, options));
       }
       const installation = await ensureInstallation(db);
       return { fingerprint: fingerprintOf(installation), cert: installation.authority.cert };

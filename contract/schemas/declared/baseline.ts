@@ -31,7 +31,7 @@ const BaselineSchema = Type.Object(
   { ...CLOSED, description: "The operator's own rules of a prefix, before everybody else's." },
 );
 
-/** Of a file: the same rules for several prefixes. */
+/** An entry of a file: the same rules for several prefixes. */
 export const BaselineEntry = Type.Object(
   {
     prefixes: list(BaselineSchema.properties.prefix, 'Where they hold.', { minItems: 1 }),

@@ -20,7 +20,7 @@ type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infe
   ? Name | NamesIn<Rest>
   : never;
 
-/** What is declared, as the interface shows it: a kind of object with its path and its schema. */
+/** A kind of declared object as the interface shows it: its path and its schema. */
 export interface DeclaredKind<
   Name extends string,
   Title extends string,

@@ -4,9 +4,9 @@ import type { Call } from '../../http/operations/operation.ts';
 import type { Mail, Message } from '../../mail/index.ts';
 import { createLink, type Making, type NewLink } from './link-store.ts';
 
-/** What making links for people needs. */
+/** Dependencies of making links for people. */
 export interface LinkDeps {
-  /** Without a trailing slash. */
+  /** The URL without a trailing slash. */
   readonly publicUrl: string;
   /** Null: the creator of a link gives it to the person. */
   readonly mail: Mail | null;
@@ -46,9 +46,9 @@ interface Content {
   readonly email: string;
   readonly url: string;
   readonly expiresAt: Date;
-  /** Of the organisation. */
+  /** The name of the organisation. */
   readonly name: string | null;
-  /** Of its one server. */
+  /** The name of its one server. */
   readonly serverName: string | undefined;
 }
 

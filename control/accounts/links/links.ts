@@ -76,7 +76,7 @@ async function requireLink(db: Reader, token: string, lock = false): Promise<Pre
 }
 
 /**
- * What accepting a link takes. `sign in`: all that signing in asks for. `create`: a new account. `recover`: a new
+ * The ways to accept a link. `sign in`: all that signing in asks for. `create`: a new account. `recover`: a new
  * password, and the end of every way into the account. `refuse`: nothing, because nobody proved the address of the
  * account: another organisation made it, perhaps in somebody else's name.
  */
@@ -102,7 +102,7 @@ function changed(): Problem {
   return new Problem('invalid_request', 'The account changed meanwhile. Open the link again.');
 }
 
-/** What is checked and hashed before the transaction, because it takes long. */
+/** Facts that are checked and hashed before the transaction, because it takes long. */
 type Prepared =
   | { readonly way: 'sign in'; readonly proof: Proof }
   | ({ readonly passwordHash: string; readonly name: string } & (
@@ -143,7 +143,7 @@ interface Accepting {
   readonly link: PresentedLink;
   /** Locked; null: the account is made. */
   readonly person: PersonRow | null;
-  /** Of the members of its organisation, locked. */
+  /** Roles of the members of its organisation, locked. */
   readonly roles: ReadonlyMap<number, Role>;
   readonly email: string;
   readonly prepared: Prepared;

@@ -17,7 +17,7 @@ export class SoftwareAuthenticator {
     this.#origin = origin;
   }
 
-  /** What `startRegistration` of a browser answers. */
+  /** The answer of `startRegistration` in a browser. */
   register({ challenge }: Options): Record<string, unknown> {
     const { x = '', y = '' } = this.#keys.publicKey.export({ format: 'jwk' });
     // COSE: EC2, ES256, P-256 (RFC 9053, 2.1 and 7.1).
@@ -43,7 +43,7 @@ export class SoftwareAuthenticator {
     }));
   }
 
-  /** What `startAuthentication` of a browser answers. `isVerified` false: without PIN or fingerprint. */
+  /** The answer of `startAuthentication` in a browser. `isVerified` false: without PIN or fingerprint. */
   authenticate({ challenge }: Options, isVerified = true): Record<string, unknown> {
     this.#counter++;
     const authData = this.#head(isVerified ? 0x05 : 0x01);

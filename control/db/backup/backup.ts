@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
+import { DatabaseClient } from '../client.ts';
 import { connectionConfig } from '../database.ts';
 import {
   BackupError,
@@ -30,7 +31,7 @@ export async function backUp(
   onTable: (done: number, total: number) => void = () => {},
 ): Promise<BackupResult> {
   const partial = `${path}.incomplete`;
-  const client = new pg.Client(connectionConfig(url, 'portcullis backup'));
+  const client = new DatabaseClient(connectionConfig(url, 'portcullis backup'));
   await client.connect();
   try {
     // What a killed one left.

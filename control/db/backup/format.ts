@@ -1,9 +1,9 @@
 import { createHash, type Hash } from 'node:crypto';
 
 /**
- * A backup is one gzip file. Its first line is a `Manifest` as JSON. Then come the rows of each table, in the manifest's order,
- * as PostgreSQL's COPY writes them, each table ended by the line `\.`, which no row can be. The last but one line is an `Ending`,
- * the last one the SHA-256 of everything before it, in hex.
+ * A backup is one gzip file. Its first line is a `Manifest` as JSON. Then come the rows of each table, in the
+ * manifest's order, as PostgreSQL's COPY writes them, each table ended by the line `\.`, which no row can be. The
+ * last but one line is an `Ending`, the last one the SHA-256 of everything before it, in hex.
  */
 export const FORMAT = 1;
 
@@ -26,7 +26,7 @@ export interface Manifest {
 
 export interface BackupTable {
   readonly name: string;
-  /** Without generated ones. */
+  /** Columns without generated ones. */
   readonly columns: readonly string[];
 }
 

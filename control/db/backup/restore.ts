@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
+import { DatabaseClient } from '../client.ts';
 import { connectionConfig } from '../database.ts';
 import type { Channel } from '../listen.ts';
 import {
@@ -57,7 +58,7 @@ export async function restore(
   file.on('error', (error) => gunzip.destroy(error));
   const reader = new BackupReader(readable(file.pipe(gunzip)));
   const role = roleToMigrate({ url, migrationUrl });
-  const client = new pg.Client(connectionConfig(role, 'portcullis restore'));
+  const client = new DatabaseClient(connectionConfig(role, 'portcullis restore'));
   try {
     const manifest = requireManifest(await reader.json());
     const migrations = await loadMigrations();

@@ -64,7 +64,7 @@ const CREATE_COMMANDS = [
 export function provideAccount(): Account {
   const found = findAccount(PLATFORM_ACCOUNT);
   if (found !== null) return found;
-  let said = 'the commands useradd and adduser are missing';
+  let reason = 'the commands useradd and adduser are missing';
   for (const line of CREATE_COMMANDS) {
     const [command = '', ...options] = line.split(' ');
     const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' };
@@ -72,10 +72,10 @@ export function provideAccount(): Account {
     // A concurrent start may have created it; both commands wait for the lock of /etc/passwd.
     const account = findAccount(PLATFORM_ACCOUNT);
     if (account !== null) return account;
-    if (run.error === undefined) said = run.stderr.trim();
+    if (run.error === undefined) reason = run.stderr.trim();
   }
   throw new Error(
-    `The account ${PLATFORM_ACCOUNT} cannot be created: ${said}. Create a system account and name it in PORTCULLIS_ACCOUNT, or set DATABASE_URL and PORTCULLIS_ACCOUNT.`,
+    `The account ${PLATFORM_ACCOUNT} cannot be created: ${reason}. Create a system account and name it in PORTCULLIS_ACCOUNT, or set DATABASE_URL and PORTCULLIS_ACCOUNT.`,
   );
 }
 

@@ -77,8 +77,8 @@ function createCluster(
   );
   if (run.status !== 0) {
     rmSync(making, { recursive: true, force: true });
-    const said = run.error?.message ?? run.stderr.trim();
-    throw new Error(`PostgreSQL could not create its data directory ${layout.cluster}: ${said}`);
+    const reason = run.error?.message ?? run.stderr.trim();
+    throw new Error(`PostgreSQL could not create its data directory ${layout.cluster}: ${reason}`);
   }
   renameSync(making, layout.cluster);
 }

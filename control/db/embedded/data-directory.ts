@@ -156,7 +156,7 @@ function openLock(path: string): number {
   }
 }
 
-/** What control and PostgreSQL own in a data directory; agents own the rest. */
+/** Folders that control and PostgreSQL own in a data directory; agents own the rest. */
 const OWNED = ['run', 'link', 'node-link', 'control.lock', 'postgres'];
 
 /**

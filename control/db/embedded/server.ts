@@ -141,8 +141,8 @@ export async function launchServer(
     else if (running?.pid === child.pid && running?.isReady === true) return child;
     await delay(POLL_MS);
   }
-  const said = readFileSync(logFile, 'utf8').slice(logFrom).trim();
-  throw new Error(`PostgreSQL did not start: ${said || 'it said nothing'}`);
+  const output = readFileSync(logFile, 'utf8').slice(logFrom).trim();
+  throw new Error(`PostgreSQL did not start: ${output || 'it said nothing'}`);
 }
 
 /** Rotates a long log. Returns where the output of the next server begins. */

@@ -446,7 +446,7 @@ export interface Schema {
     id: GeneratedAlways<number>;
     attack_id: number;
     target: string;
-    action: Json<ColumnTypes['mitigations.action']>;
+    action: Json<unknown>;
     mode: 'enforce' | 'observe';
     safelist: Generated<string[]>;
     created_generation: number;
@@ -454,6 +454,7 @@ export interface Schema {
     deleted_generation: number | null;
     deleted_at: Date | null;
     ended_because: 'over' | 'expired' | 'cancelled' | 'settings' | null;
+    countermeasure: Json<ColumnTypes['mitigations.countermeasure']>;
   };
   nats: {
     single: Generated<boolean>;

@@ -145,7 +145,7 @@ test('does not give an ended flood to a new holder, until a new one starts', asy
   );
 });
 
-/** Without duplicates. */
+/** Modes without duplicates. */
 async function modesOf(db: Db, attackId = 0): Promise<string[]> {
   const modes = (await activeKinds(db, attackId)).map((kind) => kind.split(' ')[0] ?? kind);
   return [...new Set(modes)];

@@ -18,7 +18,7 @@ export interface StoredAttack {
 /** A detector as it was when it reported an attack. Nothing in it changes. */
 export interface Snapshot {
   readonly state: DetectorState;
-  /** Those of the attacked subject. */
+  /** The thresholds of the attacked subject. */
   readonly thresholds: Thresholds;
   /** The wall clock. */
   readonly atMs: number;

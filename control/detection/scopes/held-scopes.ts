@@ -84,7 +84,7 @@ export class HeldScopes {
       ...containing.map(({ own }) => own),
       row.organisation,
     ];
-    const settings = nearestFirst.map((said) => ({ ...NOTHING_SET, ...said }));
+    const settings = nearestFirst.map((own) => ({ ...NOTHING_SET, ...own }));
     return { scope: formatNetwork(network), subject: true, ...resolveScopes(settings) };
   }
 

@@ -104,7 +104,7 @@ interface News {
   readonly mark: string;
   /** A holding began or ended. */
   readonly isDue: boolean;
-  /** What changed is not known, or is too much. */
+  /** Whether the change is not known, or is too much. */
   readonly isWhole: boolean;
   readonly changes: readonly {
     readonly cidr: string | null;
@@ -133,7 +133,7 @@ async function loadNews(db: Db | Tx, loaded: Loaded | null): Promise<News> {
   return { ...news, isWhole: news.isUnknown || news.changes.length > MAX_CHANGES };
 }
 
-/** What began or ended after `since`, up to `now`. */
+/** Attacks that began or ended after `since`, up to `now`. */
 async function loadMoved(db: Db | Tx, since: Moment, now: Moment): Promise<string[]> {
   const { rows } = await sql<{ cidr: string }>`
     select cidr from holdings

@@ -64,7 +64,7 @@ export function createDetectionService(options: DetectionServiceOptions): Detect
   };
 }
 
-/** Without the prefixes that an edge serves in part and of which it counts nothing. */
+/** The prefixes whose traffic an edge counts, without those that an edge serves in part and of which it counts nothing. */
 function countedBy(
   edge: string,
   samples: readonly WireSample[],
@@ -98,7 +98,7 @@ function refusalOf(
   return startedAtMs < nowMs - scopes.keptMs ? 'too_old' : null;
 }
 
-/** Without the database nothing can be detected or mitigated here: edges that get this act autonomously. */
+/** The reply: without the database nothing can be detected or mitigated here: edges that get this act autonomously. */
 function unable(): ControlReply {
   const detail =
     'Attacks can be neither detected nor recorded at the moment: the database does not answer, or no control plane runs the detector.';

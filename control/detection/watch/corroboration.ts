@@ -4,9 +4,12 @@ import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 
 /** How long a report counts: longer than an edge is late, shorter than an attack's hold time. */
 const RECENT_MS = 3_000;
-/** An edge counts what passes it. If the edges together count less than this part of the threshold, they see no attack. */
+/**
+ * An edge counts what passes it. If the edges together count less than this part of the threshold, they see no
+ * attack.
+ */
 const LEAST_SHARE = 1 / 3;
-/** Of one agent, so that none makes the others' reports forgotten. */
+/** The most subjects of one agent, so that none makes the others' reports forgotten. */
 const MAX_SUBJECTS = 16_384;
 
 interface Counted {
@@ -17,13 +20,13 @@ interface Counted {
   readonly seenAtMs: number;
 }
 
-/** What one agent reported. */
+/** Everything that one agent reported. */
 interface Reports {
   readonly kind: AgentRef['kind'];
   readonly name: string;
   site: string;
   atMs: number;
-  /** Those reported last are at the end. */
+  /** Subjects: those reported last are at the end. */
   readonly subjects: Map<string, Counted>;
   /** When a recent report was forgotten, because there were too many. */
   forgotAtMs: number;
@@ -36,14 +39,16 @@ export interface CorroborationOptions {
 }
 
 /**
- * Which attacks exports alone claim, while an edge of the same site that serves the subject counts nothing of it. Whoever
- * has a collector's credential, or can send in the name of its exporters, could claim any: such an attack is recorded and
- * observed, and mitigated once an edge counts it, or the exports of a site where no edge could.
+ * Finds the attacks that exports alone claim, while an edge of the same site that serves the subject counts nothing
+ * of it. Whoever has a collector's credential, or can send in the name of its exporters, could claim any: such an
+ * attack is recorded and observed, and mitigated once an edge counts it, or the exports of a site where no edge could.
  */
 export class Corroboration {
   readonly #options: CorroborationOptions;
   readonly #agents = new Map<string, Reports>();
-  /** Without a collector nothing is remembered of subjects, which is nearly all of a fleet. */
+  /**
+   * Whether there are exports. Without a collector nothing is remembered of subjects, which is nearly all of a fleet.
+   */
   #isExporting = false;
 
   constructor(options: CorroborationOptions) {

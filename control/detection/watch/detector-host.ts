@@ -41,7 +41,7 @@ export interface HostOptions {
 
 /** The most tracked subjects; beyond it only prefixes, because a step must be shorter than a bucket. */
 const MAX_SUBJECTS = 16_384;
-/** Without samples for this time, traffic counts as zero and attacks end. */
+/** The silence: without samples for this time, traffic counts as zero and attacks end. */
 const SILENCE_MS = 5_000;
 /** A silent agent is dropped after this time. */
 const GONE_MS = 60_000;
@@ -68,7 +68,10 @@ export class DetectorHost {
   >();
   /** Continued attacks without traffic since, with the time they were last seen. */
   readonly #unseen = new Map<string, number>();
-  /** The name and the present types of each attack as they were last reported: a change of either is planned for at once. */
+  /**
+   * The name and the present types of each attack as they were last reported: a change of either is planned for at
+   * once.
+   */
   readonly #reportedTypes = new Map<string, string>();
   /** The number of samples at the last report of top sources. */
   readonly #traced = new Map<string, number>();

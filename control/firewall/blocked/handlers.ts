@@ -83,7 +83,7 @@ interface BlockedRow {
   readonly expiresAt: Date | null;
 }
 
-/** Those of present holdings, as far as the key sees them. */
+/** The blocked sources: those of present holdings, as far as the key sees them. */
 async function loadBlocked(
   db: Db,
   { by: caller }: CallerCall,

@@ -47,7 +47,7 @@ interface Passed {
   readonly holding?: string;
 }
 
-/** As written by fleet/edges/drops.ts. */
+/** Writes samples as written by fleet/edges/drops.ts. */
 async function passed(db: Db, one: Passed): Promise<void> {
   const { source = '198.51.100.7', protocol = 17, port = 27_015, hoursAgo = 0 } = one;
   const at = sql`now() - ${hoursAgo} * interval '1 hour'`;

@@ -31,7 +31,7 @@ interface PreviewedPort {
   readonly lastAt: Date;
 }
 interface DefaultPreview extends Omit<Samples, 'rows'> {
-  /** By what would be dropped, most first. */
+  /** Ports by what would be dropped, most first. */
   readonly ports: readonly PreviewedPort[];
   /** Samples of packets that something else than the default drops by now. */
   readonly deniedAlready: number;
@@ -40,7 +40,7 @@ interface DefaultPreview extends Omit<Samples, 'rows'> {
 const NONE: Counts = { samples: 0, sources: 0 };
 
 /**
- * What a default of deny would drop of the packets that edges sampled in the last day, by the rules that are accepted
+ * Packets that a default of deny would drop, of those that edges sampled in the last day, by the rules that are accepted
  * now. Throws 404.
  */
 export async function previewDefault(

@@ -38,7 +38,7 @@ export async function setDefault(
   return true;
 }
 
-/** What stands for the target now, and whether that changes. Throws what refuses it; locks nothing. */
+/** The default that stands for the target now, and whether that changes. Throws what refuses it; locks nothing. */
 export async function planDefault(
   batch: Batch,
   { holdingId, target }: DefaultTarget,

@@ -44,7 +44,7 @@ interface Counted {
   readonly holding?: string;
 }
 
-/** As written by fleet/drops.ts. */
+/** Counts drops as written by fleet/drops.ts. */
 async function count(db: Db, counted: Counted): Promise<void> {
   const { minutesAgo, packets, edge = 1, reason = 'denied', target = `${IP}/32` } = counted;
   const holding = counted.holding ?? '203.0.113.0/24';

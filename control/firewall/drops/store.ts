@@ -20,7 +20,7 @@ export interface DropTotal extends DropCause {
   readonly packets: number;
   readonly bytes: number;
 }
-/** What the policy of a containing prefix dropped, for any address in it. */
+/** Packets that the policy of a containing prefix dropped, for any address in it. */
 export interface PrefixTotal extends DropTotal {
   readonly prefix: string;
 }
@@ -51,7 +51,7 @@ export interface DropsQuery extends DropWindow {
 export interface Drops {
   /** Passed: mitigations that only observe would have dropped it. Part of nothing else here. */
   readonly observed: { readonly packets: number; readonly bytes: number };
-  /** What filters let through. */
+  /** Packets that filters let through. */
   readonly filters: {
     /** Packets of new sources. */
     readonly greeted: number;
@@ -78,7 +78,7 @@ export async function loadHeldSince(db: Db | Tx, holdingId: number): Promise<Dat
 const HOUR_MS = 3_600_000;
 const MAX_TOTALS = 20;
 
-/** What was dropped of all packets to exactly this address in the last hour, largest first. */
+/** Packets that were dropped of all packets to exactly this address in the last hour, largest first. */
 export async function loadLastHour(
   tx: Tx,
   { holdingId, ip }: Pick<DropsQuery, 'holdingId' | 'ip'>,
@@ -92,7 +92,7 @@ export async function loadLastHour(
   return totals.slice(0, MAX_TOTALS);
 }
 
-/** By what dropped and why, largest first. */
+/** Totals by what dropped and why, largest first. */
 async function loadTotals(tx: Tx, counted: RawBuilder<unknown>): Promise<DropTotal[]> {
   const { rows } = await sql<DropTotal>`
     select c.stage, c.reason, c.dropped_by as by, sum(c.packets)::bigint as packets,
@@ -101,7 +101,10 @@ async function loadTotals(tx: Tx, counted: RawBuilder<unknown>): Promise<DropTot
   return rows;
 }
 
-/** What was counted for exactly this address. Give it a snapshot, or else its parts are of different moments. */
+/**
+ * The drops that were counted for exactly this address. Give it a snapshot, or else its parts are of different
+ * moments.
+ */
 export async function loadDrops(tx: Tx, query: DropsQuery): Promise<Drops> {
   // An edge that left the fleet is in the counts, without a name.
   const countedFor = (target: RawBuilder<unknown>) => sql`
@@ -143,7 +146,7 @@ export async function loadDrops(tx: Tx, query: DropsQuery): Promise<Drops> {
   };
 }
 
-/** By name rather than by containment, which no index of the counts knows. */
+/** Prefixes found by name rather than by containment, which no index of the counts knows. */
 function containingPrefixes(ip: string): string[] {
   const address = parseAddress(ip);
   if (!address.ok) throw new Error(`not a canonical address: ${ip}`);

@@ -47,22 +47,22 @@ export function differences(accepted: Verdict, edges: readonly EdgeVerdict[]): s
     if (answer === null) {
       return [`${name} did not answer: it may be away, or connected to another control plane.`];
     }
-    const said: string[] = [];
-    if (answer.mode === 'observe') said.push(`${name} only observes: it drops nothing.`);
+    const sentences: string[] = [];
+    if (answer.mode === 'observe') sentences.push(`${name} only observes: it drops nothing.`);
     if (answer.mode === 'no_device')
-      said.push(`No packet can come in by the devices of ${name}: it drops nothing.`);
+      sentences.push(`No packet can come in by the devices of ${name}: it drops nothing.`);
     if (edge.upToDate === false) {
-      said.push(`${name} applies another policy to this address than the accepted one.`);
+      sentences.push(`${name} applies another policy to this address than the accepted one.`);
     }
     if (answer.verdict.action !== accepted.action) {
       const does = answer.verdict.action === 'pass' ? 'passes' : 'drops';
-      said.push(`${name} ${does} the packet.`);
+      sentences.push(`${name} ${does} the packet.`);
     }
     if (answer.kernel === 'disturbed') {
-      said.push(
+      sentences.push(
         `The kernel of ${name} was changed by another program: until it is repaired, packets may be handled differently.`,
       );
     }
-    return said;
+    return sentences;
   });
 }

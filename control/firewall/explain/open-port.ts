@@ -25,7 +25,7 @@ export interface PortOpening {
 interface PortPolicies {
   /** The one that is asked about. */
   readonly policy: Policy;
-  /** What every edge has; null: not loaded. */
+  /** The policy that every edge has; null: not loaded. */
   readonly live: Policy | null;
   readonly setsOf: (policy: Policy) => Promise<SourceSets>;
   readonly state: Pick<AddressState, 'enforcement'>;

@@ -15,7 +15,7 @@ export interface GroupContent {
   readonly filters: readonly FilterContent[];
 }
 
-/** What a group can conflict with in one holding: objects of its addresses, and the other groups. */
+/** Objects that a group can conflict with in one holding: objects of its addresses, and the other groups. */
 export interface HoldingContent {
   readonly limits: { readonly rulesPerIp: number; readonly filtersPerIp: number };
   /** Filter types that the holding's service applies itself. */
@@ -42,7 +42,7 @@ export interface Conflict {
 export const LISTED_CONFLICTS = 20;
 
 /**
- * What groups conflict with where they are assigned, but for own rules and filters equal to theirs (the
+ * Finds objects that groups conflict with where they are assigned, but for own rules and filters equal to theirs (the
  * database finds those). It checks each address that has objects, and each assigned target, which represents the
  * addresses in it that have none.
  */

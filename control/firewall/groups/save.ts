@@ -95,7 +95,7 @@ export async function saveGroup(batch: Batch, of: Of, wanted: WantedGroup): Prom
 /** No sequence comes so far; like a new group's own id it is above all others. */
 const NEW_GROUP = 2 ** 52;
 
-/** What `saveGroup` would come to, in memory, over a snapshot that locks nothing. Throws what it would. */
+/** Finds what `saveGroup` would come to, in memory, over a snapshot that locks nothing. Throws what it would. */
 export async function previewGroup(batch: Batch, of: Of, wanted: WantedGroup): Promise<SavedGroup> {
   const { tx } = batch;
   const content = readContent(wanted, of.maxPorts);

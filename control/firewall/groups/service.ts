@@ -254,8 +254,8 @@ async function refuseConflicts(
 }
 
 /**
- * What assigned groups conflict with; a few more than are listed at most. `planned`: a group as it is stored nowhere
- * yet, with all of its assignments.
+ * Finds objects that assigned groups conflict with; a few more than are listed at most. `planned`: a group as it is
+ * stored nowhere yet, with all of its assignments.
  */
 export async function findAllConflicts(
   tx: Tx,

@@ -227,7 +227,7 @@ export interface PlannedGroup extends GroupContent {
   readonly assignments: readonly Assignment[];
 }
 
-/** What the targets' holdings contain around them. Needs the holdings' locks, unless for a plan. */
+/** Loads what the targets' holdings contain around them. Needs the holdings' locks, unless for a plan. */
 export async function loadHoldingContents(
   tx: Tx,
   assignments: readonly Assignment[],

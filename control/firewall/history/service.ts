@@ -79,7 +79,7 @@ function isOver({ expiresAt }: PastRule): boolean {
   return expiresAt !== null && expiresAt.getTime() <= Date.now();
 }
 
-/** What is there without what the generation created, and with what it deleted; each once. */
+/** Merges what is there without what the generation created, and with what it deleted; each once. */
 function merge<T>(
   there: readonly (T & { readonly id: number })[],
   past: readonly { readonly id: number; readonly created: number }[],

@@ -70,7 +70,7 @@ interface HistoryRow extends Omit<HistoryEntry, 'objects'> {
   readonly kind: string;
   readonly change: 'added' | 'removed';
   readonly id: number;
-  /** Of a rule and a filter: its content; of others: their name. */
+  /** The content of a rule or a filter; of others, their name. */
   readonly content: RuleContent & FilterContent & { readonly name: string };
 }
 

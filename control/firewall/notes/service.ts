@@ -17,7 +17,7 @@ export const NOTE_LENGTH = 2000;
 export const TAG_LENGTH = 50;
 export const TAGS_PER_RULE = 20;
 
-/** Of all own rules of an address that have a note or tags. */
+/** Notes of all own rules of an address that have a note or tags. */
 export async function loadAddressNotes(
   db: Db | Tx,
   holdingId: number,

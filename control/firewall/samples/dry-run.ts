@@ -48,7 +48,7 @@ type DryRun = Effect & Omit<Samples, 'rows'>;
 
 const MAX_TOP = 20;
 /**
- * What a change would do to the packets that edges sampled in the last day. The change is made in memory, over a
+ * The effect of a change on the packets that edges sampled in the last day. The change is made in memory, over a
  * snapshot that locks nothing; whatever would refuse it refuses it here. Throws 404, 409 and 422.
  */
 export async function dryRun(deps: SourceSetLoader, db: Db, call: DryRunCall): Promise<DryRun> {

@@ -20,7 +20,7 @@ interface DryRun {
   readonly reconnecting: Affected;
 }
 
-/** As written by fleet/edges/drops.ts. */
+/** Writes samples as written by fleet/edges/drops.ts. */
 async function passed(
   db: Db,
   one: {

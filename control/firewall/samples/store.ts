@@ -19,9 +19,9 @@ export interface PassedRow {
   readonly lastAt: Date;
 }
 
-/** What passed to an address that the caller holds, of the last day. */
+/** Samples that passed to an address that the caller holds, of the last day. */
 export interface Samples {
-  /** What is accepted. */
+  /** The state that is accepted. */
   readonly state: AddressState;
   readonly window: DropWindow;
   /** Most packets first. */

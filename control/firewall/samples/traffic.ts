@@ -5,7 +5,7 @@ import type { AddressCall } from '../../http/operations/operation.ts';
 import { timeView } from '../../http/operations/view.ts';
 import { loadSamples, type Samples } from './store.ts';
 
-/** What passed to an address in the last day, as edges sampled it. Throws 404. */
+/** Traffic that passed to an address in the last day, as edges sampled it. Throws 404. */
 export function readTraffic(db: Db, call: AddressCall): Promise<Samples> {
   return inSnapshot(db, (tx) => loadSamples(tx, call));
 }

@@ -5,7 +5,7 @@ import type { Enforcement, GroupRef } from '../objects.ts';
 /** The wording of the interface; beyond it a message has what is measured (propagation.ts). */
 const PROPAGATION = 'Changes take 3-5 minutes to propagate globally.';
 
-/** What every message of a write says while no edge enforces. */
+/** The text in every message of a write while no edge enforces. */
 export function notEnforced(target: string): string {
   return `At the moment no edge enforces rules for ${target}, so packets to it are not filtered until one does.`;
 }
@@ -17,7 +17,7 @@ const RECONNECT =
 /** At most this many items are spelled out in a sentence. */
 const LISTED = 20;
 
-/** What a write does to the own objects of an address: rules and filters together. */
+/** The effect of a write on the own objects of an address: rules and filters together. */
 export interface Change {
   /** Rules that stay and get another name or end. */
   readonly marked: number;
@@ -59,7 +59,7 @@ export function filtersDeleted(deleted: number, missing: Missing, change: Change
 
 export function addressReplaced(change: Change): string {
   if (change.created + change.deleted === 0 && change.marked > 0) {
-    return `The name or the end of ${counted(change.marked, 'rule', 'rules')} was changed; packets are judged as before.`;
+    return `The name or the end of ${counted(change.marked, 'rule', 'rules')} was changed; packets are evaluated as before.`;
   }
   if (change.created + change.deleted === 0) {
     return 'Nothing was changed: the address already has exactly these rules and filters.';

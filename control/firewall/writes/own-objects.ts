@@ -77,7 +77,7 @@ export interface ServiceDeps extends SourceSetLoader {
 /** An address that is locked for a write, with its accepted state. */
 export interface AddressWriteScope {
   readonly address: LockedAddress;
-  /** What is accepted before the write. */
+  /** The state that is accepted before the write. */
   readonly state: AddressState;
 }
 
@@ -125,7 +125,7 @@ async function markConfigured(
   if (hasObjects) await requireConfiguredLimit(tx, call.by.organisationId);
 }
 
-/** What a write did to the own objects of an address. */
+/** The effect of a write on the own objects of an address. */
 export interface Written {
   readonly generation: number;
   readonly enforcement: Enforcement;
@@ -326,7 +326,7 @@ async function describeChange(
   };
 }
 
-/** What a write answers, but for the names of what it created. */
+/** The answer of a write, but for the names of what it created. */
 export async function answerOf(
   deps: ServiceDeps,
   tx: Tx,

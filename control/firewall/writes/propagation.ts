@@ -6,7 +6,7 @@ export interface Propagation {
   /** Changes that were measured, at most 100. */
   readonly samples: number;
   readonly medianMs: number;
-  /** Of 95 of 100 changes. */
+  /** The 95th percentile of changes. */
   readonly p95Ms: number;
 }
 

@@ -40,7 +40,7 @@ export interface Replacement {
   readonly default?: DefaultAction | null;
 }
 
-/** What is replaced of the accepted view: own objects that are not deleted, with ports as expressions. */
+/** The replaced part of the accepted view: own objects that are not deleted, with ports as expressions. */
 export function replacementOf(
   body: Pick<BodyOf<'replaceAddress'>, 'rules' | 'filters' | 'default'>,
 ): Replacement {
@@ -93,7 +93,7 @@ async function readReplacement(
   return { cause: 'address.replace', rules, filters, isMeasured: true };
 }
 
-/** What `replaceAddress` would do, over a snapshot that locks nothing. Throws what it would. */
+/** Plans what `replaceAddress` would do, over a snapshot that locks nothing. Throws what it would. */
 export async function planReplacement(
   deps: ServiceDeps,
   tx: Tx,

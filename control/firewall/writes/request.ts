@@ -78,7 +78,7 @@ export interface FilterRequest {
   readonly port: string;
 }
 
-/** What x1 sets on a filter; null or absent: as the filter has it. */
+/** Settings that x1 sets on a filter; null or absent: as the filter has it. */
 export interface SettingsRequest {
   readonly source_pps?: number | null;
   readonly new_per_second?: number | null;

@@ -6,7 +6,7 @@ import { announced, lostFleet, takenGeneration } from '../../fleet/generations.t
 import type { AddressCall } from '../../http/operations/operation.ts';
 import type { FilterContent, RuleContent } from '@portcullis/core/firewall/rules/content.ts';
 
-/** What a write changes on an address, and how it is audited. */
+/** The change that a write makes to an address, and how it is audited. */
 export interface AddressChange {
   /** `rule.create`, for operators. */
   readonly cause: string;

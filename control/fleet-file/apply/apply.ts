@@ -24,7 +24,7 @@ export interface ApplyOptions {
   readonly actor: Actor;
   /** Hands objects to the file that it names and that were made by hand. */
   readonly adopt?: boolean;
-  /** What somebody agreed to (`renderPlan`); refused if it is something else by now. */
+  /** The plan that somebody agreed to (`renderPlan`); refused if it is something else by now. */
   readonly agreed?: string;
   /** Called as changes are applied, before the commit. */
   readonly onProgress?: (progress: ApplyProgress) => void;

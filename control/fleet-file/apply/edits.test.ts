@@ -18,7 +18,7 @@ interface Model {
   /** The target of acme's group: a held prefix or an address in it. */
   readonly onAddress: boolean;
   readonly countries: readonly string[];
-  /** What acme's prefixes do with packets that no rule matches. */
+  /** The action of acme's prefixes for packets that no rule matches. */
   readonly fallback: 'accept' | 'deny' | null;
   readonly baseline: readonly number[];
   readonly edge: null | { sees: string; devices: string[] };

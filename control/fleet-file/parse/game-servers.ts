@@ -19,7 +19,7 @@ export const NO_EGGS: LoadedEggs = { eggs: new Map(), compile: null };
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const DEFAULT_WITHIN_SECONDS = 60;
 
-/** Without what only a file says by name. */
+/** The text without what only a file says by name. */
 export type ServerText = Omit<GameServerText, 'organisation'>;
 
 export function parseGameServers(

@@ -136,7 +136,7 @@ const CASES: readonly (readonly [name: string, text: string, expected: readonly 
   [
     'an edge without a device',
     'edges: [{ name: a, devices: [] }]',
-    [/^1:29 Devices must have at least 1/],
+    [/^1:29 Devices must name at least 1/],
   ],
   [
     'an edge twice',
@@ -156,7 +156,7 @@ const CASES: readonly (readonly [name: string, text: string, expected: readonly 
   [
     'a collector that listens to nobody',
     'collectors:\n- { name: c, listen: "0.0.0.0:6343", exporters: [] }',
-    [/^2:49 Exporters must have at least 1/],
+    [/^2:49 Exporters must name at least 1/],
   ],
   [
     'an exporter twice, in two spellings',

@@ -8,7 +8,7 @@ import { refuseSharedSecrets } from './shared.ts';
 import { type LoadedEggs, NO_EGGS, parseGameServers } from './game-servers.ts';
 import type { FleetText } from '../schema/schema.ts';
 import { checkSchema } from '../schema/check.ts';
-import { type Environment, type Located, locateYaml, readYaml } from '../read/yaml-source.ts';
+import { type Environment, type Located, locateYaml } from '../read/yaml-source.ts';
 
 export type FleetFileResult =
   | { readonly ok: true; readonly value: FleetFile }
@@ -29,7 +29,7 @@ type Refused = Extract<FleetFileResult, { readonly ok: false }>;
 /** Reads a fleet file's text as YAML that matches the schema, or returns all its mistakes. Pure. */
 export function checkFleet(text: string, path: string, env: Environment): CheckedFleet | Refused {
   const mistakes = new MistakeList(path);
-  const located = readYaml(text, env) ?? locateYaml(text, env, mistakes);
+  const located = locateYaml(text, env, mistakes);
   const checked = located && checkSchema(located, mistakes);
   if (located === null || checked === null) return { ok: false, mistakes: mistakes.list() };
   const eggs = checked.game_servers?.map(({ egg }) => egg) ?? [];

@@ -21,7 +21,7 @@ interface ChangeDescription {
   readonly sign: '+' | '~' | '-';
   /** The object with its name: `organisation acme`. */
   readonly subject: string;
-  /** What changes; '' when the sign says everything. */
+  /** Words on what changes; '' when the sign says everything. */
   readonly words: string;
   /** Null for objects of no organisation (baseline, edges). */
   readonly organisation: string | null;
@@ -92,7 +92,7 @@ export interface FleetPlan {
   readonly changes: readonly FleetChange[];
   /** Reasons why the plan cannot be applied. */
   readonly mistakes: readonly Mistake[];
-  /** What would end or be lost: applied only with `--force`. */
+  /** Objects that would end or be lost: applied only with `--force`. */
   readonly losses: readonly Mistake[];
   /** Facts that the operator should know and that change nothing. */
   readonly notes: readonly string[];

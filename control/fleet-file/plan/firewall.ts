@@ -91,7 +91,7 @@ interface AssignmentOwner {
 
 interface Assigned extends DesiredTarget {
   readonly organisation: string;
-  /** What is assigned, for messages. */
+  /** The object that is assigned, for messages. */
   readonly subject: string;
 }
 

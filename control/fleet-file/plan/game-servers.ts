@@ -56,7 +56,7 @@ function planCreate(draft: PlanDraft, server: DesiredGameServer): void {
   draft.add({ do: 'server.create', sign: '+', words, server, ...naming(server) }, server.at);
 }
 
-/** What differs, in words ('' for nothing), and what that means for its place. */
+/** Describes what differs, in words ('' for nothing), and what that means for its place. */
 export function differenceOf(
   row: CurrentGameServer,
   server: GameServerContent,

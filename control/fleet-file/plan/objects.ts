@@ -49,7 +49,7 @@ export function planObjects(draft: PlanDraft): void {
   }
 }
 
-/** What objects refer to, by kind and key. */
+/** The kinds and keys that objects refer to. */
 function namesIn(kind: Kind, objects: readonly object[]): string[] {
   return kind.refersTo.flatMap((reference) =>
     objects.flatMap((object) => {

@@ -1,17 +1,13 @@
-import { CORE_SCHEMA, load } from 'js-yaml';
+import { type Document, isAlias, isMap, isScalar, isSeq, type Node } from 'yaml';
 import {
-  isAlias,
-  isMap,
-  isScalar,
-  isSeq,
-  Lexer,
-  LineCounter,
-  type Node,
-  type Document,
-  parseDocument,
-} from 'yaml';
-import { MistakeList, type Position } from '../mistakes.ts';
-import { MAX_FLEET_BYTES } from './text-file.ts';
+  MAX_YAML_DEPTH,
+  parseYaml,
+  type Position,
+  START,
+  type YamlDocument,
+} from '@portcullis/core/yaml/parse-yaml.ts';
+import type { MistakeList } from '../mistakes.ts';
+import { MAX_EGG_BYTES, MAX_FLEET_BYTES } from './text-file.ts';
 
 /**
  * YAML as plain values, and the position of each. Mappings have no prototype, so that no key is special.
@@ -28,98 +24,14 @@ type Positions = Pick<ReadonlyMap<string, Position>, 'get'>;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-const MAX_DEPTH = 40;
 const MAX_EXPANDED = 50_000;
-const START: Position = { line: 1, column: 1 };
-
-/** What the two libraries read differently, and anchors, whose expansion only `locateYaml` bounds. */
-const ONLY_LOCATED = /(?:^|[\s,:[{])[&*]\S|\d_\d|\b0b[01]/m;
-
-/**
- * As `locateYaml`, in a tenth of its time: positions are found when the first of them is read, which only mistakes do.
- * Returns null wherever something is wrong or unusual: `locateYaml` then says what.
- */
-export function readYaml(text: string, env: Environment): Located | null {
-  if (text.length > MAX_FLEET_BYTES || ONLY_LOCATED.test(text)) return null;
-  const copy = (value: unknown): unknown => {
-    if (typeof value === 'string') {
-      return substitute(value, env, (problem) => {
-        throw new Error(problem);
-      });
-    }
-    if (Array.isArray(value)) return value.map(copy);
-    if (typeof value !== 'object' || value === null) return value;
-    const members: Record<string, unknown> = Object.create(null);
-    for (const [name, member] of Object.entries(value)) members[name] = copy(member);
-    return members;
-  };
-  try {
-    const value = copy(load(text, { schema: CORE_SCHEMA }));
-    let found: Located | null | undefined;
-    const locate = (): Located | null => (found ??= locateYaml(text, env, new MistakeList('')));
-    const later = (name: 'positions' | 'keyPositions'): Positions => ({
-      get: (pointer) => new LaterPosition(() => nearest(locate()?.[name], pointer)),
-    });
-    return { value, positions: later('positions'), keyPositions: later('keyPositions') };
-  } catch {
-    return null;
-  }
-}
-
-/** The position of a pointer. What the file does not write itself, such as a default, is at what contains it. */
-function nearest(positions: Positions | undefined, pointer: string): Position {
-  for (let place = pointer; place !== ''; place = place.slice(0, place.lastIndexOf('/'))) {
-    const found = positions?.get(place);
-    if (found !== undefined) return found;
-  }
-  return START;
-}
-
-class LaterPosition implements Position {
-  readonly #find: () => Position;
-
-  constructor(find: () => Position) {
-    this.#find = find;
-  }
-
-  get line(): number {
-    return this.#find().line;
-  }
-
-  get column(): number {
-    return this.#find().column;
-  }
-
-  /** Applied files are stored without their text. */
-  toJSON(): Position {
-    return START;
-  }
-}
 
 /** Returns null when the text is not YAML; the mistakes say why. */
 export function locateYaml(text: string, env: Environment, mistakes: MistakeList): Located | null {
-  if (text.length > MAX_FLEET_BYTES) {
-    mistakes.add(START, `The file is larger than ${MAX_FLEET_BYTES / 1024 / 1024} MiB.`);
-    return null;
-  }
-  const deep = findTooDeep(text);
-  if (deep !== null) {
-    mistakes.add(deep, `This is nested more than ${MAX_DEPTH} levels deep.`);
-    return null;
-  }
-  const lines = new LineCounter();
-  // The walk finds duplicate keys: the library would compare every key with every other.
-  const document = parseDocument(text, {
-    lineCounter: lines,
-    prettyErrors: false,
-    uniqueKeys: false,
-    logLevel: 'error',
-  });
-  for (const error of document.errors.slice(0, 100)) {
-    mistakes.add(positionAt(lines, error.pos[0]), describeError(error.code, error.message));
-  }
-  if (document.errors.length > 0) return null;
-  return new Walk(document, lines, env, mistakes).run();
+  const parsed = parseYaml(text, { maxBytes: MAX_FLEET_BYTES });
+  if (parsed.ok) return new Walk(parsed, env, mistakes).run();
+  for (const error of parsed.errors) mistakes.add(error, error.message);
+  return null;
 }
 
 /**
@@ -131,54 +43,18 @@ export function parsePlainYaml(
 ):
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly reason: string } {
-  if (findTooDeep(text) !== null) {
-    return { ok: false, reason: `it is nested more than ${MAX_DEPTH} levels deep` };
+  const parsed = parseYaml(text, { maxBytes: MAX_EGG_BYTES });
+  if (!parsed.ok) {
+    const [{ line, code } = { ...START, code: '' }] = parsed.errors;
+    if (code === 'TOO_DEEP')
+      return { ok: false, reason: `it is nested more than ${MAX_YAML_DEPTH} levels deep` };
+    return { ok: false, reason: `it is neither JSON nor YAML (line ${line}: ${code})` };
   }
-  const document = parseDocument(text, { uniqueKeys: false, logLevel: 'error' });
-  const [error] = document.errors;
-  if (error !== undefined)
-    return {
-      ok: false,
-      reason: `it is neither JSON nor YAML (line ${error.linePos?.[0].line ?? 1}: ${error.code})`,
-    };
   try {
-    return { ok: true, value: document.toJS({ maxAliasCount: 0 }) as unknown };
+    return { ok: true, value: parsed.document.toJS({ maxAliasCount: 0 }) as unknown };
   } catch {
     return { ok: false, reason: 'it uses anchors, which an egg needs none of' };
   }
-}
-
-function describeError(code: string, message: string): string {
-  if (code === 'TAB_AS_INDENT') return 'A tab indents here, where YAML takes only spaces.';
-  if (code === 'MULTIPLE_DOCS') return 'A second document begins here; a fleet file is one.';
-  return `This is no YAML: ${message}.`;
-}
-
-/**
- * Checks the depth with the library's lexer, which does not recurse. The composer recurses, and deep input would
- * end the process. Flow style is measured by brackets, block style by the indicators of a line and its indentation.
- */
-function findTooDeep(text: string): Position | null {
-  let flow = 0;
-  let line = 1;
-  let inLine = 0;
-  for (const token of new Lexer().lex(text)) {
-    if (token === '[' || token === '{') flow += 1;
-    else if (token === ']' || token === '}') flow = Math.max(0, flow - 1);
-    else if (flow === 0 && (token === '-' || token === '?' || token === ':')) inLine += 1;
-    const indented = inLine === 0 && /^ {160,}$/.test(token);
-    if (flow > MAX_DEPTH || inLine > MAX_DEPTH || indented) return { line, column: 1 };
-    for (let at = token.indexOf('\n'); at >= 0; at = token.indexOf('\n', at + 1)) {
-      line += 1;
-      inLine = 0;
-    }
-  }
-  return null;
-}
-
-function positionAt(lines: LineCounter, offset: number): Position {
-  const { line, col } = lines.linePos(offset);
-  return { line: Math.max(1, line), column: Math.max(1, col) };
 }
 
 interface Context {
@@ -190,7 +66,7 @@ interface Context {
 
 class Walk {
   readonly #document: Document.Parsed;
-  readonly #lines: LineCounter;
+  readonly #positionOf: YamlDocument['positionOf'];
   readonly #env: Environment;
   readonly #mistakes: MistakeList;
   readonly #positions = new Map<string, Position>();
@@ -199,14 +75,9 @@ class Walk {
   readonly #anchors = new Map<string, Node>();
   #expanded = 0;
 
-  constructor(
-    document: Document.Parsed,
-    lines: LineCounter,
-    env: Environment,
-    mistakes: MistakeList,
-  ) {
+  constructor({ document, positionOf }: YamlDocument, env: Environment, mistakes: MistakeList) {
     this.#document = document;
-    this.#lines = lines;
+    this.#positionOf = positionOf;
     this.#env = env;
     this.#mistakes = mistakes;
   }
@@ -219,10 +90,10 @@ class Walk {
   }
 
   #read(node: Node | null, pointer: string, { at: parent, depth, inAlias }: Context): unknown {
-    const at = node?.range ? positionAt(this.#lines, node.range[0]) : parent;
+    const at = node?.range ? this.#positionOf(node.range[0]) : parent;
     this.#positions.set(pointer, at);
     if (inAlias) this.#expanded += 1;
-    if (this.#expanded > MAX_EXPANDED || depth > MAX_DEPTH) {
+    if (this.#expanded > MAX_EXPANDED || depth > MAX_YAML_DEPTH) {
       this.#mistakes.add(at, 'The anchors of this file expand to more than it could hold.');
       this.#expanded = MAX_EXPANDED + 1;
       return null;
@@ -254,7 +125,7 @@ class Walk {
     for (const { key, value } of items) {
       const name = nameIn(key);
       const keyNode = asNode(key);
-      const keyAt = keyNode?.range ? positionAt(this.#lines, keyNode.range[0]) : context.at;
+      const keyAt = keyNode?.range ? this.#positionOf(keyNode.range[0]) : context.at;
       if (name === null) {
         this.#mistakes.add(keyAt, 'A name of a field is plain text.');
         continue;
@@ -270,26 +141,22 @@ class Walk {
     return members;
   }
 
+  /** Replaces `${NAME}` by the environment variable and `$${` by `${`, in values only and not recursively. */
   #substitute(text: string, at: Position): string {
-    return substitute(text, this.#env, (problem) => this.#mistakes.addUnreadable(at, problem));
+    const refuse = (problem: string): string => {
+      this.#mistakes.addUnreadable(at, problem);
+      return '';
+    };
+    return text.replace(/\$\$\{|\$\{([^}]*)\}/g, (whole, name: string | undefined) => {
+      if (name === undefined) return '${';
+      if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
+        return refuse(`"${shorten(whole)}" names no variable; write $\${ for a plain \${.`);
+      const value = Object.hasOwn(this.#env, name) ? this.#env[name] : undefined;
+      if (value === undefined || value === '')
+        return refuse(`The environment variable ${shorten(name)} is not set.`);
+      return value;
+    });
   }
-}
-
-/** Replaces `${NAME}` by the environment variable and `$${` by `${`, in values only and not recursively. */
-function substitute(text: string, env: Environment, refuse: (problem: string) => void): string {
-  return text.replace(/\$\$\{|\$\{([^}]*)\}/g, (whole, name: string | undefined) => {
-    if (name === undefined) return '${';
-    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
-      refuse(`"${shorten(whole)}" names no variable; write $\${ for a plain \${.`);
-      return '';
-    }
-    const value = Object.hasOwn(env, name) ? env[name] : undefined;
-    if (value === undefined || value === '') {
-      refuse(`The environment variable ${shorten(name)} is not set.`);
-      return '';
-    }
-    return value;
-  });
 }
 
 /** Returns a name as it is written, also where YAML reads a number; null when it is not a scalar. */

@@ -172,7 +172,7 @@ export const FleetSchema = Type.Object(
     baseline: Type.Optional(
       list(BaselineEntry, "The operator's own rules, before everybody else's."),
     ),
-    edges: Type.Optional(list(EDGE.schema, 'Hosts that enforce.')),
+    edges: Type.Optional(list(EDGE.schema, 'Hosts that enforce rules on packets.')),
     collectors: Type.Optional(
       list(COLLECTOR.schema, 'Listeners for flow samples.', { maxItems: 100 }),
     ),

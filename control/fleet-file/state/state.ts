@@ -2,8 +2,7 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
 import type { Owner } from '../../db/schema.ts';
 import type { FilterContent, RuleContent } from '@portcullis/core/firewall/rules/content.ts';
-import { type StoredMarks, withDates } from '../../firewall/groups/index.ts';
-import { marksAsJson } from '../../firewall/mark-columns.ts';
+import { marksAsJson, type StoredMarks, withDates } from '../../firewall/groups/index.ts';
 import {
   type DeclaredObjects,
   type Elsewhere,
@@ -18,9 +17,9 @@ import { type CurrentGameServer, loadGameServers } from '../../declared/game-ser
 export interface FleetState {
   /** The time of the plan. */
   readonly now: Date;
-  /** Of every kind of `control/operator`. */
+  /** The objects of every kind of `control/operator`. */
   readonly objects: StoredObjects;
-  /** What saving the objects of the file would end of others. */
+  /** Losses of others by saving the objects of the file. */
   readonly elsewhere: Elsewhere;
   readonly keys: readonly CurrentKey[];
   /** Groups that are not deleted. */

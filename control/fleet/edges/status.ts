@@ -11,7 +11,7 @@ export interface EdgeStatus {
   readonly name: string;
   readonly site: string;
   readonly owner: Owner;
-  /** By which packets come in. */
+  /** The devices by which packets come in. */
   readonly devices: readonly string[];
   readonly serves: readonly string[];
   readonly sees: 'both' | 'inbound';

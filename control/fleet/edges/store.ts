@@ -4,6 +4,7 @@ import type { EdgeAssignment } from '@portcullis/core/firewall/packet.ts';
 import type { EdgeMode } from '@portcullis/link/messages/edge.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import { lockClause, noteLock } from '../../db/locks.ts';
+import type { LiveGeneration } from '../events.ts';
 import { lostFleet } from '../generations.ts';
 import type { EdgeManagement } from '../../db/schema.ts';
 
@@ -50,7 +51,7 @@ export async function loadEdge(db: Db | Tx, name: string): Promise<EdgeState | n
   return (await loadEdges(db, [name]))[0] ?? null;
 }
 
-/** Those of these names that there are. */
+/** Loads those of these names that there are. */
 export async function loadEdges(db: Db | Tx, names: readonly string[]): Promise<EdgeState[]> {
   const { rows } = await sql<EdgeRow>`
     select ${COLUMNS} from edges where name = any (${names}::text[])`.execute(db);
@@ -65,7 +66,7 @@ export async function recordWholeSync(db: Db, { id, instance }: EdgeState): Prom
   );
 }
 
-/** By name; those that there are. In one order, so that two transactions do not wait for each other. */
+/** Locks edges by name; those that there are. In one order, so that two transactions do not wait for each other. */
 export async function lockEdges(
   tx: Tx,
   names: readonly string[],
@@ -155,7 +156,9 @@ export interface Heartbeat extends Hello {
   readonly report: EdgeReport;
 }
 
-/** Renews the lease. Returns 'unknown' if the edge does not exist, and 'resync' if another instance has taken it over. */
+/**
+ * Renews the lease. Returns 'unknown' if the edge does not exist, and 'resync' if another instance has taken it over.
+ */
 export async function recordHeartbeat(
   db: Db,
   beat: Heartbeat,
@@ -187,22 +190,15 @@ export async function settleUnenforced(tx: Tx, until: number | null = null): Pro
        and not exists (select from edges where enforcing_since is not null)`.execute(tx);
 }
 
-/** Takes edges out of service that were not seen for `leaseMs`, and returns their names. They must send a hello again. */
+/**
+ * Takes edges out of service that were not seen for `leaseMs`, and returns their names. They must send a hello again.
+ */
 export async function expireLeases(db: Db, leaseMs: number): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     update edges set in_service = false, left_service_at = statement_timestamp(), instance = null
      where in_service and last_seen_at < statement_timestamp() - ${leaseMs} * interval '1 millisecond'
     returning name`.execute(db);
   return rows.map((row) => row.name);
-}
-
-export interface LiveGeneration {
-  readonly generation: number;
-  readonly cause: string;
-  /** Time from accepted to live. */
-  readonly tookMs: number;
-  /** Of the request that took it; null where it was not traced. */
-  readonly traceparent: string | null;
 }
 
 /**

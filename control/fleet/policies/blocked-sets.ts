@@ -5,7 +5,7 @@ import type { Db, Tx } from '../../db/database.ts';
 import type { Batch } from '../batch.ts';
 import { storedCidr } from './assembly.ts';
 
-/** What a list of blocked sources is of; without a target, of everything that the organisation holds. */
+/** The target of a list of blocked sources; without a target, of everything that the organisation holds. */
 export interface BlockedList {
   readonly organisationId: number;
   readonly target: string | null;

@@ -250,7 +250,7 @@ export async function loadAddressPolicy(
   return new PolicyAssembly(await loadAddressRows(tx, ip, generation)).policyOf(storedCidr(ip));
 }
 
-/** What a change in memory makes of the accepted objects of an address; absent: as they are. */
+/** The accepted objects of an address after a change in memory; absent: as they are. */
 export interface ChangedAddress {
   readonly holdingId: number;
   readonly own?: Pick<OwnRow, 'rules' | 'filters'>;
@@ -282,7 +282,7 @@ async function loadAddressRows(tx: Tx, ip: string, generation: number | null): P
   return loadPolicyRows(tx, { region: [ip], asOf, generation });
 }
 
-/** What has to be removed, unless a policy of it is found. */
+/** Loads targets that have to be removed, unless a policy of it is found. */
 async function loadGone(
   tx: Tx,
   requested: readonly Cidr[],

@@ -20,7 +20,7 @@ export interface HoldingRow {
   readonly managedFilters: readonly ManagedFilter[] | null;
   /** Ports of the service's game servers that are reachable at this address. */
   readonly gamePorts: readonly number[];
-  /** Those that the managed filters name, by `UUID:NAME`; null: none. */
+  /** Ports: those that the managed filters name, by `UUID:NAME`; null: none. */
   readonly namedPorts: Readonly<Record<string, number>> | null;
 }
 export interface OwnRow {
@@ -133,7 +133,7 @@ export async function loadPolicyRows(tx: Tx, request: RowsRequest): Promise<Poli
     }),
     mitigations: await loadNear<MitigationRow>(tx, request, {
       table: 'mitigations',
-      select: sql`select r.id, r.target, r.action, r.mode, r.safelist from mitigations r`,
+      select: sql`select r.id, r.target, r.countermeasure as action, r.mode, r.safelist from mitigations r`,
     }),
   };
 }
@@ -293,8 +293,8 @@ async function loadOpenings(tx: Tx, { region, generation }: RowsRequest): Promis
 }
 
 /**
- * Every target that overlaps the region and may ever have had a policy, so that edges can be instructed to remove it. Deleted
- * objects and past holdings are kept far longer than the changes that edges sync.
+ * Every target that overlaps the region and may ever have had a policy, so that edges can be instructed to remove it.
+ * Deleted objects and past holdings are kept far longer than the changes that edges sync.
  */
 export async function loadFormerTargets(tx: Tx, region: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ target: string }>`

@@ -30,7 +30,7 @@ interface Read {
   readonly changed: Changed | null;
 }
 
-/** What generations after `after` changed, before it is reduced to the prefixes of an edge. */
+/** Everything that generations after `after` changed, before it is reduced to the prefixes of an edge. */
 interface Changed {
   readonly after: number;
   readonly generation: number;

@@ -2,6 +2,7 @@ import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import { type LoadedPolicies, readMoment, streamPolicies } from '../policies/policies.ts';
 import { type ControlledTransaction, sql } from 'kysely';
 import { type Cidr, overlaps } from '@portcullis/core/net/cidr.ts';
+import { withPreviousNames } from '@portcullis/link/messages/policy.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import type { Schema } from '../../db/generated/tables.ts';
 import { storedCidr } from '../policies/assembly.ts';
@@ -121,8 +122,8 @@ export class SyncContent {
   }
 
   /**
-   * What changed after a generation; everything after 0, after a generation whose changes are no longer stored, and after
-   * one that was never accepted here.
+   * Opens what changed after a generation; everything after 0, after a generation whose changes are no longer stored,
+   * and after one that was never accepted here.
    */
   static async open(db: Db, after: number, options: ContentOptions): Promise<SyncContent> {
     const tx = await db
@@ -227,7 +228,7 @@ async function loadSetNames(tx: Tx): Promise<string[]> {
 
 /** The part of a page that an edge with these prefixes needs. */
 export function pageFor(page: ContentPage, whole: boolean, prefixes: readonly Cidr[]): ContentPage {
-  if (servesAll(prefixes)) return page;
+  if (servesAll(prefixes)) return { ...page, policies: page.policies.map(withPreviousNames) };
   const policies: Policy[] = [];
   const removed = [...page.removed];
   for (const policy of page.policies) {
@@ -236,7 +237,7 @@ export function pageFor(page: ContentPage, whole: boolean, prefixes: readonly Ci
     // The edge may have served this before its prefixes were narrowed.
     else if (!whole) removed.push(policy.target);
   }
-  return { ...page, policies, removed };
+  return { ...page, policies: policies.map(withPreviousNames), removed };
 }
 
 function servesAll(prefixes: readonly Cidr[]): boolean {

@@ -56,7 +56,7 @@ const IDLE_MS = 60_000;
 const WAIT_MS = 20_000;
 /** Each takes a connection of the pool until its edge has everything, and needs another one for a moment. */
 const WHOLE_AT_ONCE = 3;
-/** Of changes alone, which do not wait for syncs of everything. */
+/** The syncs of changes alone, which do not wait for syncs of everything. */
 const CHANGES_AT_ONCE = 3;
 const NOTHING: ContentPage = { policies: [], removed: [], isLast: false };
 
@@ -214,7 +214,9 @@ export class SyncService {
   }
 }
 
-/** The next page that has something for the edge, or the last one; `NOTHING` after it. Null if the snapshot has ended. */
+/**
+ * The next page that has something for the edge, or the last one; `NOTHING` after it. Null if the snapshot has ended.
+ */
 async function readContent(sync: RunningSync): Promise<ContentPage | null> {
   while (!sync.isRead) {
     const page = await sync.content.next(sync.prefixes);

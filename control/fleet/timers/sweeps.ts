@@ -1,7 +1,7 @@
 import type { Db } from '../../db/database.ts';
-import { LEASE_MS } from '../edges/handler.ts';
-import { expireLeases, type LiveGeneration, markLive } from '../edges/store.ts';
-import type { FleetEvents } from '../events.ts';
+import { LEASE_MS } from '../edge-handler.ts';
+import { expireLeases, markLive } from '../edges/store.ts';
+import type { FleetEvents, LiveGeneration } from '../events.ts';
 import { type OtherSweeps, sweepOldRows } from './retention.ts';
 import type { SyncService } from '../sync/sync.ts';
 

@@ -24,7 +24,7 @@ export class PowerStates {
     this.#nodes.set(node, { atMs: this.#nowMs(), counts });
   }
 
-  /** By node with a recent heartbeat. */
+  /** Counts by node with a recent heartbeat. */
   read(): { readonly nodes: number; readonly servers: ReadonlyMap<ServerState, number> } {
     const servers = new Map<ServerState, number>();
     for (const [node, { atMs, counts }] of this.#nodes) {

@@ -16,7 +16,9 @@ interface Unsettled {
 
 export type SettledPorts = readonly Unsettled[];
 
-/** What differs between the open ports of servers and what their state wants; `servers` is a list in SQL. */
+/**
+ * Servers with a difference between the open ports of servers and what their state wants; `servers` is a list in SQL.
+ */
 function unsettled(servers: RawBuilder<unknown>): RawBuilder<Unsettled> {
   return sql`
     select o.id, coalesce(o.server, w.server) as server, coalesce(o.holding_id, w.holding_id) as "holdingId",
@@ -92,7 +94,7 @@ export const PORT_CHANGES_AT_ONCE = 20;
 const PORT_CHANGE_SECONDS = 2;
 
 /**
- * As `settleNode`, at the node's rate. What is beyond it stays as it is until the next check of all servers
+ * Like `settleNode`, at the node's rate. What is beyond it stays as it is until the next check of all servers
  * (lost-nodes.ts) or a later heartbeat settles the state of then, so changes back and forth are one.
  */
 export async function settleReported(

@@ -23,12 +23,12 @@ export class TestNode {
   readonly images: string[] = [];
   /** Null: it hangs. */
   answer: (call: NodeCall) => NodeAnswer | null = () => ({ kind: 'accepted' });
-  /** What its engines can run. */
+  /** Programs and images that its engines can run. */
   host: NodeEngine['host'] = null;
   /** Called before each answer. */
   delayMs = 0;
   readonly link: AgentSide;
-  readonly #heard = new EventEmitter();
+  readonly #emitter = new EventEmitter();
 
   constructor(
     nodes: Pick<MemoryLink, 'connect'>,
@@ -82,12 +82,12 @@ export class TestNode {
   /** Resolves after this number of calls; rejects after some seconds. */
   async called(times: number): Promise<void> {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
-    while (this.calls.length < times) await once(this.#heard, 'call', { signal });
+    while (this.calls.length < times) await once(this.#emitter, 'call', { signal });
   }
 
   async #take(call: NodeCall): Promise<NodeAnswer | null> {
     this.calls.push(call);
-    this.#heard.emit('call');
+    this.#emitter.emit('call');
     const answer = this.answer(call);
     if (this.delayMs > 0) await delay(this.delayMs);
     return answer;

@@ -43,7 +43,7 @@ export interface TestServer {
   readonly name?: string;
   readonly node?: string;
   readonly built?: boolean;
-  /** By default service 501; another service implies its organisation. */
+  /** The service: by default service 501; another service implies its organisation. */
   readonly service?: number;
 }
 

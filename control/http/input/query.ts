@@ -89,7 +89,7 @@ function convert(text: string, { type, format }: Property): unknown {
   return text;
 }
 
-/** As forms encode: `+` is a space. Null for broken percent-encoding and bytes that are not UTF-8. */
+/** Decodes as forms encode: `+` is a space. Null for broken percent-encoding and bytes that are not UTF-8. */
 function decode(text: string): string | null {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));

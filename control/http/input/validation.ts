@@ -64,7 +64,7 @@ function withoutAllowed(value: unknown, texts: Texts): unknown {
   return Object.fromEntries(entries) as unknown;
 }
 
-/** Of a document: its texts that no database takes, with everything else left out. */
+/** The content of a document: its texts that no database takes, with everything else left out. */
 function unstorable(value: unknown): unknown {
   if (typeof value === 'string') {
     return value.includes('\0') || !value.isWellFormed() ? value : '';

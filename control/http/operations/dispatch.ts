@@ -65,7 +65,7 @@ export interface Incoming
   readonly traceparent: string | null;
 }
 
-/** What a request was admitted by, before its body came. */
+/** The right that admitted a request, before its body came. */
 export interface Right {
   /** The id of the key, or the negative id of the person. */
   readonly holderId: number;
@@ -191,7 +191,7 @@ async function readRight(db: Db | Tx, incoming: Incoming): Promise<Incoming> {
   return incoming.right === null ? incoming : { ...incoming, by: await incoming.right.recheck(db) };
 }
 
-/** What follows a commit. */
+/** Effects that follow a commit. */
 interface Effects {
   readonly afterCommit: (() => void)[];
   readonly endedRights: number[];
@@ -201,7 +201,7 @@ function noEffects(): Effects {
   return { afterCommit: [], endedRights: [] };
 }
 
-/** Of an attempt that was rolled back. */
+/** Forgets the effects of an attempt that was rolled back. */
 function forget({ afterCommit, endedRights }: Effects): void {
   afterCommit.length = 0;
   endedRights.length = 0;

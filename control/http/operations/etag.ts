@@ -28,7 +28,7 @@ export function namesTag(ifNoneMatch: string, etag: string): boolean {
   return listTags(ifNoneMatch).some((tag) => tag === '*' || plain(tag) === plain(etag));
 }
 
-/** Without the marks of a weak and of a compressed representation. */
+/** A tag without the marks of a weak and of a compressed representation. */
 function plain(tag: string): string {
   return tag.replace(/^W\//, '').replace(/~gzip"$/, '"');
 }

@@ -11,7 +11,7 @@ declare module 'fastify' {
 
 /** Streams at a time of one key, or of one person. */
 const MAX_STREAMS = 20;
-/** Of all keys and people of an organisation. */
+/** The streams of all keys and people of an organisation. */
 const MAX_STREAMS_OF_ORGANISATION = 100;
 /** How often a stream checks its right without a notification, because one may be lost. */
 const CHECK_MS = 15_000;
@@ -34,7 +34,7 @@ export function addStreams(app: FastifyInstance): void {
   });
 }
 
-/** What a stream is opened by. */
+/** The right by which a stream is opened. */
 export interface StreamRight {
   /** The id of the key, or the negative id of the person. */
   readonly callerId: number;

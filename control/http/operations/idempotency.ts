@@ -15,7 +15,7 @@ export interface IdempotentRequest {
   /** The negative id of a person. */
   readonly keyId: number;
   readonly method: string;
-  /** As sent, without the query. */
+  /** The path as sent, without the query. */
   readonly path: string;
   readonly idempotencyKey: string;
   readonly bodyHash: Buffer;

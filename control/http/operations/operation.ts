@@ -83,7 +83,7 @@ export interface Answer {
   readonly status: number;
   readonly body: object;
   readonly headers?: ReplyHeaders;
-  /** What a repetition with the same Idempotency-Key is answered, where `body` has a secret. */
+  /** The answer to a repetition with the same Idempotency-Key, where `body` has a secret. */
   readonly remembered?: object;
   /** The part of a read that a later `If-Match` depends on; without it, the whole representation. */
   readonly state?: string;
@@ -94,7 +94,7 @@ export interface Reply {
   readonly status: number;
   readonly headers: ReplyHeaders;
   readonly payload: Buffer;
-  /** What is stored of it; absent: the payload. */
+  /** The part that is stored of it; absent: the payload. */
   readonly remembered?: Buffer;
 }
 

@@ -6,7 +6,7 @@ export interface RateLimited {
   /** The key, the session's person, or the source. */
   readonly keyId: number | string;
   readonly requestsPerMinute: number;
-  /** What the limit is of, for the headers and a refusal. */
+  /** The owner of the limit, for the headers and a refusal. */
   readonly name: 'key' | 'person' | 'source' | 'organisation';
 }
 
@@ -23,7 +23,7 @@ export interface RateLimiter {
 }
 
 const MINUTE_SECONDS = 60;
-/** What may come at once is what the limit gives in this time, so that nobody has a minute's worth in work at once. */
+/** The burst is what the limit gives in this time, so that nobody has a minute's worth in work at once. */
 const BURST_SECONDS = 10;
 /** People of one household or office sign in, and a page of the portal opens. */
 const LEAST_BURST = 20;

@@ -13,7 +13,7 @@ import {
 } from '../../access/index.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import { bodyOf } from '../input/body.ts';
-import { clientAddress } from '../server/listener.ts';
+import { clientAddress } from '../input/client-address.ts';
 import { Deadline } from './transaction.ts';
 import { authorise } from './authorise.ts';
 import {
@@ -63,7 +63,7 @@ export interface RouteDeps {
   readonly handlers: Handlers;
   readonly rateLimiter: RateLimiter;
   readonly shares: Shares;
-  /** Of rows for operators, who wait behind no tenant. Default: that of all rows. */
+  /** The database of rows for operators, who wait behind no tenant. Default: that of all rows. */
   readonly operatorDb?: Db;
   /** The time that the server may spend on a request. */
   readonly deadlineMs: number;
@@ -118,7 +118,10 @@ async function admit(
   request.pathParams = parsePathParams(operation.row, sentParams(request));
 }
 
-/** Requests a minute of a key of the operator, of a person without an organisation, and of a source without a session, such as sign-ins. */
+/**
+ * Requests a minute of a key of the operator, of a person without an organisation, and of a source without a session,
+ * such as sign-ins.
+ */
 const OPERATOR_LIMIT = 6_000;
 const PERSON_LIMIT = 600;
 const SOURCE_LIMIT = 60;

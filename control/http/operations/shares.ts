@@ -15,19 +15,22 @@ import { inRequest } from './request-end.ts';
  */
 const ORGANISATION: QueueSize = { running: 3, waiting: 120 };
 /**
- * Of its owners, beside those: what they send never waits behind a flood of a key or a member, which they are about to
- * end.
+ * The queue of its owners, beside those: what they send never waits behind a flood of a key or a member, which they
+ * are about to end.
  */
 const OWNERS: QueueSize = { running: 2, waiting: 120 };
-/** An organisation has more in work while all together have fewer than this: the first of another one finds a connection. */
+/**
+ * An organisation has more in work while all together have fewer than this: the first of another one finds a
+ * connection.
+ */
 const SPARE = 7;
-/** Of those that mostly wait for an agent, which may take seconds to answer or not to answer. */
+/** The queue of requests that mostly wait for an agent, which may take seconds to answer or not to answer. */
 const WAITING_FOR_AGENTS: QueueSize = { running: 16, waiting: 120 };
-/** Of one source or person without an organisation. */
+/** The queue of one source or person without an organisation. */
 const ALONE: QueueSize = { running: 2, waiting: 12 };
 /**
- * Of all sources together, and of all such people, those whose password is hashed apart: who signed in does not wait
- * behind strangers, and nobody who opens a page behind somebody's passwords.
+ * The queue of all sources together, and of all such people, those whose password is hashed apart: who signed in does
+ * not wait behind strangers, and nobody who opens a page behind somebody's passwords.
  */
 const ALL_ALONE: QueueSize = { running: 6, waiting: 40 };
 const OPERATORS: QueueSize = { running: 4, waiting: 240 };

@@ -36,7 +36,7 @@ export interface HttpTimeouts {
 export const DEFAULT_LISTEN = { host: '127.0.0.1', port: 8080 } as const;
 export const DEFAULT_METRICS_LISTEN = { host: '127.0.0.1', port: 9464 } as const;
 
-/** Of a path without a row; each row has its own, of at most this (`bodyLimitOf`). */
+/** The body of a path without a row; each row has its own, of at most this (`bodyLimitOf`). */
 export const BODY_LIMIT_BYTES = MOST.bytes;
 /** Request line and headers together. */
 export const HEADER_LIMIT_BYTES = 16 * 1024;

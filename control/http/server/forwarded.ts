@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { HttpConfig } from './config.ts';
-import { clientAddress } from './listener.ts';
+import { clientAddress } from '../input/client-address.ts';
 
 /** Anyone can send the header, so that a stranger adds a line an hour to the log at most. */
 const WARN_EVERY_MS = 3_600_000;
@@ -24,7 +24,7 @@ export class ForwardedWatch {
     );
   }
 
-  /** Of every request, before its limit. */
+  /** Counts every request, before its limit. */
   seen({ headers, ips, socket }: Pick<FastifyRequest, 'headers' | 'ips' | 'socket'>): void {
     // A trusted peer is followed by at least one address of the header.
     if (headers['x-forwarded-for'] === undefined || (ips !== undefined && ips.length > 1)) return;

@@ -22,7 +22,7 @@ export interface ReadinessReport {
   };
 }
 
-/** As it is shown. */
+/** An edge as it is shown. */
 export interface EdgeReadiness {
   readonly name: string;
   readonly mode: 'enforce' | 'observe' | 'no_device' | null;
@@ -63,7 +63,7 @@ export type ReadReadiness = (detail: 'public' | 'full') => Promise<Readiness>;
 export function createReadReadiness(deps: {
   readonly readiness: () => Promise<ReadinessReport>;
   readonly log: Logger;
-  /** What the operator should change, though everything works; null: nothing. */
+  /** A hint on what the operator should change, though everything works; null: nothing. */
   readonly hint: () => string | null;
 }): ReadReadiness {
   let last: { readonly atMs: number; readonly report: Promise<ReadinessReport> } | null = null;

@@ -11,7 +11,6 @@ import { Socket } from 'node:net';
 import * as limits from './config.ts';
 import type { HttpConfig } from './config.ts';
 import { createSecureListener } from './secure-listener.ts';
-import { canonicalAddress } from '@portcullis/core/net/address.ts';
 
 /** The answers to bytes that are no valid request: [status, reason phrase, detail]. */
 type Refusal = readonly [number, string, string];
@@ -157,16 +156,4 @@ function explainToPlainClient(error: Error & { readonly code?: string }, secured
   // Node has no public access to the underlying socket; without it the connection is just closed.
   const below: unknown = Reflect.get(secured, '_parent');
   if (below instanceof Socket) refuseSocket(error, below);
-}
-
-const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
-
-/**
- * The canonical client address: a dual-stack socket shows IPv4 clients as mapped addresses, and link-local ones with a
- * zone. Null for an invalid address, such as from a wrong forwarded header.
- */
-export function clientAddress(ip: string | undefined): string | null {
-  if (ip === undefined) return null;
-  const plain = MAPPED.exec(ip)?.[1] ?? ip.split('%', 1)[0] ?? ip;
-  return canonicalAddress(plain);
 }

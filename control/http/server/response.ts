@@ -34,10 +34,13 @@ async function compressed(
   return compress(payload, { level: 1 });
 }
 
-/** What a connection is kept for, though nobody reads it. */
+/** The bytes for which a connection is kept, though nobody reads it. */
 const READ_ANYWAY_BYTES = 16 * 1024;
 
-/** The server reads no body of an unauthenticated request, and no large one of a refused one; the connection ends instead. */
+/**
+ * The server reads no body of an unauthenticated request, and no large one of a refused one; the connection ends
+ * instead.
+ */
 function isLeftUnread({ headers, raw }: FastifyRequest, status: number): boolean {
   if (status < 400 || raw.complete) return false;
   const length =

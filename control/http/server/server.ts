@@ -8,7 +8,8 @@ import { type Access, holderIdOf, isCaller, personOf } from '../../access/index.
 import type { Db } from '../../db/database.ts';
 import { QueueFull } from '../operations/bounded-queue.ts';
 import { useStrictBodies } from '../input/body.ts';
-import { clientAddress, createListener, refuseSocket } from './listener.ts';
+import { clientAddress } from '../input/client-address.ts';
+import { createListener, refuseSocket } from './listener.ts';
 import * as limits from './config.ts';
 import { ForwardedWatch } from './forwarded.ts';
 import type { HttpConfig } from './config.ts';
@@ -38,7 +39,7 @@ export interface HttpDeps {
   readonly db: Db;
   /** Default: those of every control process. */
   readonly shares?: Shares;
-  /** Of rows for operators; default: `db`. */
+  /** The database of rows for operators; default: `db`. */
   readonly operatorDb?: Db;
   readonly access: Omit<Access, 'forget' | 'stop'>;
   readonly handlers: Handlers;

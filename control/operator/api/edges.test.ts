@@ -19,7 +19,7 @@ const DECLARED = {
   fragments: 'limit',
   management: SSH,
 };
-/** What the form of the portal sends for a new edge. */
+/** The body that the form of the portal sends for a new edge. */
 const FORM = { devices: ['eth1'] };
 const DEFAULTS = {
   site: 'fra1',

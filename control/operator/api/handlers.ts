@@ -26,7 +26,7 @@ type KindCall = OperatorCall<Readonly<Record<string, unknown>>>;
 export interface KindHandlers {
   list(call: KindCall, db: Db): Promise<Answer>;
   read(call: KindCall, db: Db): Promise<Answer>;
-  /** Of a kind whose number is given. */
+  /** Creates an object whose number is given. */
   create(call: KindCall, tx: Tx): Promise<Answer>;
   save(call: KindCall, tx: Tx): Promise<Answer>;
   change(call: KindCall, tx: Tx): Promise<Answer>;
@@ -34,23 +34,51 @@ export interface KindHandlers {
 }
 
 export function createKindHandlers<T extends object>(kind: Kind<T>): KindHandlers {
-  const namesOf = pathReader(kind);
-  const keyOf = ({ params }: KindCall): string => kind.key(namesOf(params) as T);
-  const isAt = ({ params }: KindCall) => {
-    const names = Object.entries(namesOf(params));
-    return (object: object) => names.every(([name, value]) => Reflect.get(object, name) === value);
-  };
+  const paths = pathsOf(kind);
+  const { namesOf, keyOf, isAt } = paths;
   return {
-    list: (call, db) => listObjects(kind, { ...call, params: namesOf(call.params) }, db),
+    ...createWriters(kind, paths),
+    list: (call, db) => listObjects(kind, { ...call, params: namesOf(call) }, db),
     async read(call, db) {
       const [found] = await kind.load(db, [keyOf(call)]);
-      if (found === undefined || !isAt(call)(found.object)) throw noSuch(kind, keyOf(call));
+      if (found === undefined || !isAt(call, found.object)) throw noSuch(kind, keyOf(call));
       return { status: 200, body: { data: viewOf(kind, found) }, state: stateOf(kind, found) };
     },
+    remove: (call, tx) =>
+      operate(tx, async (batch) => {
+        const terms = { ...termsOf(call), isAt: (object: object) => isAt(call, object) };
+        await removeByHand(batch, kind, keyOf(call), terms);
+        return { status: 200, body: { data: { done: true } } };
+      }),
+  };
+}
+
+/** The object that the path of a call names. */
+interface Paths {
+  namesOf(call: KindCall): Readonly<Record<string, unknown>>;
+  keyOf(call: KindCall): string;
+  isAt(call: KindCall, object: object): boolean;
+}
+
+function pathsOf<T extends object>(kind: Kind<T>): Paths {
+  const read = pathReader(kind);
+  const namesOf = ({ params }: KindCall) => read(params);
+  return {
+    namesOf,
+    keyOf: (call) => kind.key(namesOf(call) as T),
+    isAt: (call, object) =>
+      Object.entries(namesOf(call)).every(([name, value]) => Reflect.get(object, name) === value),
+  };
+}
+
+function createWriters<T extends object>(
+  kind: Kind<T>,
+  { namesOf, keyOf, isAt }: Paths,
+): Pick<KindHandlers, 'create' | 'save' | 'change'> {
+  return {
     create: (call, tx) =>
       operate(tx, (batch) => {
-        const names = namesOf(call.params);
-        const make = (_before: unknown, body: object): object => ({ ...body, ...names });
+        const make = (_before: unknown, body: object): object => ({ ...body, ...namesOf(call) });
         return writeObject(
           batch,
           kind,
@@ -60,12 +88,11 @@ export function createKindHandlers<T extends object>(kind: Kind<T>): KindHandler
       }),
     save: (call, tx) =>
       operate(tx, (batch) => {
-        const [key, names] = [keyOf(call), namesOf(call.params)];
+        const key = keyOf(call);
         const make = (before: Current<T> | null, body: object): object => {
-          if (kind.isNumbered && before !== null && !isAt(call)(before.object)) {
-            throw noSuch(kind, key);
-          }
-          return { ...body, ...names };
+          const isElsewhere = before !== null && !isAt(call, before.object);
+          if (kind.isNumbered && isElsewhere) throw noSuch(kind, key);
+          return { ...body, ...namesOf(call) };
         };
         return writeObject(batch, kind, { key, body: Object(call.body), make }, termsOf(call));
       }),
@@ -73,15 +100,10 @@ export function createKindHandlers<T extends object>(kind: Kind<T>): KindHandler
       operate(tx, (batch) => {
         const key = keyOf(call);
         const make = (before: Current<T> | null, body: object): object => {
-          if (before === null || !isAt(call)(before.object)) throw noSuch(kind, key);
+          if (before === null || !isAt(call, before.object)) throw noSuch(kind, key);
           return Object(mergePatch(before.object, body));
         };
         return writeObject(batch, kind, { key, body: Object(call.body), make }, termsOf(call));
-      }),
-    remove: (call, tx) =>
-      operate(tx, async (batch) => {
-        await removeByHand(batch, kind, keyOf(call), { ...termsOf(call), isAt: isAt(call) });
-        return { status: 200, body: { data: { done: true } } };
       }),
   };
 }
@@ -130,7 +152,7 @@ async function writeObject<T extends object>(
   return answer(kind, { ...written, current });
 }
 
-/** What a request has beside the object, and the object. */
+/** The fields of a request beside the object, and the object. */
 function partition(body: object, names: object): readonly [beside: object, declared: object] {
   const members = Object.entries(body);
   const isBeside = ([name]: readonly [string, unknown]): boolean => Object.hasOwn(names, name);
@@ -176,7 +198,8 @@ function pathReader(
       readers.flatMap(({ name, form, validator }) => {
         const value = params[name];
         if (value === undefined) return [];
-        const formed = form === undefined ? null : FORMS[form as Form](String(value));
+        const formed =
+          form === undefined || typeof value !== 'string' ? null : FORMS[form as Form](value);
         if (formed?.ok === false) throw new Problem('not_found', formed.reason);
         if (validator.fits(value)) return [[name, formed?.value ?? value]];
         const [wrong] = validator.explain(value);

@@ -107,7 +107,7 @@ interface Span {
   readonly until: number;
 }
 
-/** Without `since`, a holding of a file began when it was first applied, at an unknown time. */
+/** The time of a holding: one of a file without `since` began when it was first applied, at an unknown time. */
 function spanOf({ organisation, since, until }: HoldingObject): Span {
   return {
     organisation,
@@ -159,7 +159,7 @@ function beginsEqually({ object }: StoredHolding, { since }: HoldingObject): boo
   return since !== null && object.since === since;
 }
 
-/** Without `since` it matches the holding that continues; a holding that has ended stays as history. */
+/** Matches, without `since`, the holding that continues; a holding that has ended stays as history. */
 function overlaps(row: StoredHolding, wanted: HoldingObject): boolean {
   if (wanted.since === null) return !row.facts.isPast;
   const [stored, span] = [spanOf(row.object), spanOf(wanted)];

@@ -7,7 +7,7 @@ import { kindTable } from '../table.ts';
 
 interface Facts {
   readonly servers: number;
-  /** Those of them that were made by hand. */
+  /** The servers that were made by hand. */
   readonly madeByHand: number;
 }
 

@@ -17,7 +17,7 @@ interface Facts {
   readonly servers: number;
   /** Present and future ones. */
   readonly holdings: number;
-  /** What it has that was made by hand, by what it is: how many. */
+  /** Counts of what was made by hand, by noun. */
   readonly madeByHand: Readonly<Record<string, number>>;
 }
 

@@ -8,7 +8,7 @@ import type { ResponderSpec } from '../../db/schema.ts';
 import { type Current, defineKind, type Refuse } from '../kind.ts';
 import { kindTable } from '../table.ts';
 
-/** What is called for an attack is stored as one document, a copy of which each run has. */
+/** A responder as it is stored: one document, of which each run has a copy. */
 interface Stored {
   readonly name: string;
   readonly spec: ResponderSpec;

@@ -40,7 +40,7 @@ const table = kindTable<Detected<ServiceObject>, Facts>({
   },
 });
 
-/** What an organisation runs on addresses that are held for it. */
+/** A service that an organisation runs on addresses that are held for it. */
 export const service = defineKind<typeof SERVICE, ServiceObject, Facts>(SERVICE, {
   place: '/organisations/{organisation}/services/*',
   key: ({ id }) => String(id),

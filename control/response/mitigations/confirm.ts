@@ -15,8 +15,8 @@ const ENFORCED = sql`
   join mitigations m on m.attack_id = r.attack_id
    and m.mode = 'enforce' and m.deleted_generation is null
  cross join lateral (
-   select m.action ->> 'kind' = 'filter'
-       or coalesce((m.action #>> '{limit,strangersOnly}')::boolean, false) as needs_replies) n
+   select m.countermeasure ->> 'kind' = 'filter'
+       or coalesce((m.countermeasure #>> '{limit,unansweredOnly}')::boolean, false) as needs_replies) n
  where r.closed_at is null and r.mitigated_at is null`;
 
 /**

@@ -23,10 +23,10 @@ export function createMitigationEvents(log: Logger, registry: Registry): Mitigat
       mitigated.inc();
       log.info({ attackId }, 'an attack is mitigated');
     },
-    called(responder, event, { succeeded, said }, outcome) {
+    called(responder, event, { succeeded, output }, outcome) {
       const ended = succeeded ? 'succeeded' : 'failed';
       calls.inc({ responder, event, outcome: outcome === 'superseded' ? outcome : ended });
-      const fields = { responder, event, said };
+      const fields = { responder, event, output };
       if (outcome === 'superseded')
         log.warn(fields, 'a call of a responder ended after its lease; the repeated one counts');
       else if (succeeded) log.info(fields, 'a responder was called');

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { sql } from 'kysely';
 import type { AttackType } from '@portcullis/core/attacks/attack.ts';
+import type { MitigationAction } from '@portcullis/core/attacks/mitigation/actions.ts';
 import {
   NOTHING_SET,
   type ScopeSettings,
@@ -209,14 +210,43 @@ test('an edge without replies does not date mitigations that only limit unknown 
   await sql`update edges set sees = 'inbound'`.execute(db);
   const edge = new TestEdge(serveEdges(db).link, 'a', 'a1');
   await edge.join();
-  const strangers = await recordOngoing(db, SUBJECT, 'gre_flood');
+  const unanswered = await recordOngoing(db, SUBJECT, 'gre_flood');
   const everybody = await recordOngoing(db, '203.0.113.11', 'icmp_flood');
-  for (const received of [strangers, everybody]) await respondTo(db, received);
+  for (const received of [unanswered, everybody]) await respondTo(db, received);
   await edge.sync();
   await edge.confirm();
   assert.deepEqual(await recordConfirmed(db), [everybody.attackId]);
   await sql`update edges set sees = 'both'`.execute(db);
-  assert.deepEqual(await recordConfirmed(db), [strangers.attackId]);
+  assert.deepEqual(await recordConfirmed(db), [unanswered.attackId]);
+});
+
+test('replicas of version 0.1 and of this one read what either stores', async (t) => {
+  const { db } = await fleet(t);
+  const received = await recordOngoing(db, SUBJECT, 'gre_flood');
+  await respondTo(db, received);
+  const { rows: stored } = await sql<{ before: MitigationAction; now: MitigationAction }>`
+    select action as before, countermeasure as now from mitigations`.execute(db);
+  const limits = stored.flatMap(({ before, now }) =>
+    before.kind === 'limit' && now.kind === 'limit' ? [[before.limit, now.limit] as const] : [],
+  );
+  assert.ok(limits.length > 0);
+  for (const [before, now] of limits) {
+    const { unansweredOnly, ...rest } = now;
+    assert.deepEqual(before, { ...rest, strangersOnly: unansweredOnly });
+  }
+  // As version 0.1 inserts them.
+  await sql`
+    insert into mitigations (attack_id, target, action, mode, safelist, created_generation)
+    select attack_id, target, jsonb_set(action, '{port}', '7'), mode, safelist, created_generation
+      from mitigations where action ->> 'kind' = 'limit'`.execute(db);
+  const { rows: after } = await sql<{ same: boolean }>`
+    select countermeasure = jsonb_set(action #- '{limit,strangersOnly}', '{limit,unansweredOnly}',
+                                      action #> '{limit,strangersOnly}') as same
+      from mitigations where action ->> 'kind' = 'limit'`.execute(db);
+  assert.deepEqual(
+    after.map(({ same }) => same),
+    Array.from({ length: limits.length * 2 }, () => true),
+  );
 });
 
 test('withdraws all actions of a cancelled attack, and audits the caller', async (t) => {

@@ -61,7 +61,7 @@ export async function lockResponses(tx: Tx, attackIds: readonly number[]): Promi
       from attack_responses where attack_id = any(${attackIds}::bigint[])
      order by attack_id for update`.execute(tx);
   const { rows: all } = await sql<ActiveMitigation & { attackId: number }>`
-    select attack_id as "attackId", id, action, mode, safelist from mitigations
+    select attack_id as "attackId", id, countermeasure as action, mode, safelist from mitigations
      where attack_id = any(${attackIds}::bigint[]) and deleted_generation is null
      order by id`.execute(tx);
   const active = Map.groupBy(all, ({ attackId }) => attackId);
@@ -103,7 +103,7 @@ export async function saveResponses(tx: Tx, all: readonly ToSave[]): Promise<num
     plan.begin.map((one) => ({ attackId, subject, ...one })),
   );
   await sql`
-    insert into mitigations (attack_id, target, action, mode, safelist, created_generation)
+    insert into mitigations (attack_id, target, countermeasure, mode, safelist, created_generation)
     select "attackId", subject, action, mode, safelist, ${generation}
       from jsonb_to_recordset(${JSON.stringify(begin)}::jsonb)
         as i ("attackId" bigint, subject cidr, action jsonb, mode text, safelist text[])`.execute(

@@ -37,7 +37,7 @@ export async function makeCall(
   } catch (error) {
     const why =
       signal.aborted && !stop.aborted ? `no answer within ${timeoutSeconds} s` : wordOf(error);
-    return { succeeded: false, said: why.slice(0, OUTPUT_BYTES) };
+    return { succeeded: false, output: why.slice(0, OUTPUT_BYTES) };
   }
 }
 

@@ -21,9 +21,9 @@ export function runCommand(
       env: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' },
       stdio: ['pipe', 'pipe', 'pipe'],
     });
-    let said = '';
+    let output = '';
     const hear = (chunk: Buffer): void => {
-      if (said.length < OUTPUT_BYTES) said += chunk.toString('utf8');
+      if (output.length < OUTPUT_BYTES) output += chunk.toString('utf8');
     };
     child.stdout.on('data', hear);
     child.stderr.on('data', hear);
@@ -51,7 +51,7 @@ export function runCommand(
       const finish = (): void => {
         clearTimeout(timer);
         end();
-        resolve(resultOf(code, killedBy, said));
+        resolve(resultOf(code, killedBy, output));
       };
       const timer = setTimeout(finish, LAST_WORDS_MS);
       child.once('close', finish);
@@ -59,11 +59,11 @@ export function runCommand(
   });
 }
 
-function resultOf(code: number | null, killedBy: string | null, said: string): CallResult {
-  const words = said.trim().slice(0, OUTPUT_BYTES);
-  if (code === 0) return { succeeded: true, said: words };
+function resultOf(code: number | null, killedBy: string | null, output: string): CallResult {
+  const words = output.trim().slice(0, OUTPUT_BYTES);
+  if (code === 0) return { succeeded: true, output: words };
   const how = code === null ? `was ended by ${killedBy}` : `exit code ${code}`;
-  return { succeeded: false, said: `${how}: ${words}` };
+  return { succeeded: false, output: `${how}: ${words}` };
 }
 
 function killGroup(pid: number | undefined): void {

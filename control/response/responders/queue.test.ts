@@ -34,7 +34,7 @@ test('a result that comes after its lease neither changes the next attempt nor i
   const process = (everyMs: number) => {
     const ended = Promise.withResolvers<unknown[]>();
     const events: CallsOptions['events'] = {
-      called: (_, event, { said }, outcome) => ended.resolve([event, said, outcome]),
+      called: (_, event, { output }, outcome) => ended.resolve([event, output, outcome]),
       failed: (what, error) => ended.reject(new Error(what, { cause: error })),
     };
     const calls = startCalls({ db, events, everyMs });

@@ -127,12 +127,12 @@ function dueCallOf(row: ClaimedRow): DueCall {
 export async function saveResult(
   db: Db,
   due: DueCall,
-  { succeeded, said }: CallResult,
+  { succeeded, output }: CallResult,
 ): Promise<CallOutcome> {
   const backOff = CALL_BACK_OFF[due.body.event];
   const retryMs = succeeded ? null : retryAfterMs(backOff, due.attempts, Math.random());
   // PostgreSQL takes no NUL in text.
-  const result = said.replaceAll('\0', '\uFFFD').toWellFormed();
+  const result = output.replaceAll('\0', '\uFFFD').toWellFormed();
   const outcome = retryMs === null ? succeeded : null;
   const set = sql`result = ${result}, succeeded = ${outcome}::boolean`;
   if (!(await storeResult(db, CALLS, due, { set, retryMs }))) return 'superseded';

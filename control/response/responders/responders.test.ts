@@ -136,8 +136,8 @@ test('passes a command the attack as JSON and its arguments unchanged, without t
   process.env['SECRET_OF_OURS'] = 'x';
   const result = await call(script(source, '$(id); `id`', '; rm -rf /'));
   delete process.env['SECRET_OF_OURS'];
-  assert.equal(result.succeeded, true, result.said);
-  assert.deepEqual(JSON.parse(result.said), [
+  assert.equal(result.succeeded, true, result.output);
+  assert.deepEqual(JSON.parse(result.output), [
     `${SUBJECT}/32`,
     'start',
     ['$(id); `id`', '; rm -rf /'],
@@ -147,11 +147,11 @@ test('passes a command the attack as JSON and its arguments unchanged, without t
 
 test('bounds and reports a command that fails, hangs with children, writes endlessly or does not exist', async (t) => {
   const failed = await call(script('console.error("no route"); process.exitCode = 3'));
-  assert.deepEqual(failed, { succeeded: false, said: 'exit code 3: no route' });
+  assert.deepEqual(failed, { succeeded: false, output: 'exit code 3: no route' });
   const gone = await call({ kind: 'command', command: ['/nonexistent/blackhole'] });
-  assert.match(gone.said, /ENOENT/);
+  assert.match(gone.output, /ENOENT/);
   const endless = await call(script('process.stdout.write("x".repeat(1 << 20))'));
-  assert.ok(endless.succeeded && endless.said.length <= 4096);
+  assert.ok(endless.succeeded && endless.output.length <= 4096);
   const folder = await mkdtemp(join(tmpdir(), 'portcullis-responder-'));
   t.after(() => rm(folder, { recursive: true }));
   const file = join(folder, 'pid');
@@ -162,7 +162,7 @@ test('bounds and reports a command that fails, hangs with children, writes endle
     setInterval(() => {}, 1000);`;
   const begin = performance.now();
   const hung = await call(script(source, file), { timeoutSeconds: 2 });
-  assert.deepEqual(hung, { succeeded: false, said: 'no answer within 2 s' });
+  assert.deepEqual(hung, { succeeded: false, output: 'no answer within 2 s' });
   assert.ok(performance.now() - begin < 20_000);
   const pid = Number(await readFile(file, 'utf8'));
   const state = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => 'gone');
@@ -180,17 +180,17 @@ test('completes a command at its exit, even if a child keeps its output open, an
     return { result, pid };
   };
   const left = await ran('sleep 600 & echo $! >"$1"; cat >/dev/null; echo done');
-  assert.deepEqual(left.result, { succeeded: true, said: 'done' });
+  assert.deepEqual(left.result, { succeeded: true, output: 'done' });
   await gone(left.pid);
   const silent = await ran('sleep 600 >/dev/null 2>&1 & echo $! >"$1"; exit 0');
-  assert.deepEqual(silent.result, { succeeded: true, said: '' });
+  assert.deepEqual(silent.result, { succeeded: true, output: '' });
   await gone(silent.pid);
   const failed = await ran('sleep 600 & echo $! >"$1"; echo no route >&2; exit 3');
-  assert.deepEqual(failed.result, { succeeded: false, said: 'exit code 3: no route' });
+  assert.deepEqual(failed.result, { succeeded: false, output: 'exit code 3: no route' });
   await gone(failed.pid);
   // Output through a pipe may arrive shortly after the exit.
   const late = await ran('(/bin/echo late) & echo $$ >"$1"; exit 0');
-  assert.deepEqual(late.result, { succeeded: true, said: 'late' });
+  assert.deepEqual(late.result, { succeeded: true, output: 'late' });
 });
 
 /** After the kill it may take some time until it is reaped. */
@@ -206,10 +206,10 @@ async function gone(pid: number): Promise<void> {
 test('sends a webhook JSON and its secret; error statuses, redirects and timeouts are failures', async (t) => {
   const server = await webhook(t, (_, count) => [204, 500, 302][count - 1] ?? 200);
   const hook = { kind: 'webhook', url: server.url, secret: 'hush' } as const;
-  assert.deepEqual(await call(hook), { succeeded: true, said: '204' });
+  assert.deepEqual(await call(hook), { succeeded: true, output: '204' });
   assert.deepEqual(server.received[0], { body: BODY, authorization: 'Bearer hush' });
-  assert.deepEqual(await call(hook), { succeeded: false, said: '500 said 500' });
-  assert.deepEqual(await call(hook), { succeeded: false, said: '302 said 302' });
+  assert.deepEqual(await call(hook), { succeeded: false, output: '500 said 500' });
+  assert.deepEqual(await call(hook), { succeeded: false, output: '302 said 302' });
   assert.equal(server.received.length, 3, 'no redirect is followed');
   const silent = createServer(() => {});
   silent.listen(0, '127.0.0.1');
@@ -220,7 +220,7 @@ test('sends a webhook JSON and its secret; error statuses, redirects and timeout
   });
   const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`;
   const unanswered = await call({ ...hook, url }, { timeoutSeconds: 1 });
-  assert.deepEqual(unanswered, { succeeded: false, said: 'no answer within 1 s' });
+  assert.deepEqual(unanswered, { succeeded: false, output: 'no answer within 1 s' });
 });
 
 test('stores nothing of the secret when an endpoint repeats what it received', async (t) => {
@@ -231,9 +231,9 @@ test('stores nothing of the secret when an endpoint repeats what it received', a
   await once(server, 'listening');
   t.after(() => server.close());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-  const { said } = await call({ kind: 'webhook', url, secret: 'correct-horse' });
-  assert.match(said, /^401 .*Bearer \[secret\]/);
-  assert.equal(said.includes('correct-horse'), false);
+  const { output } = await call({ kind: 'webhook', url, secret: 'correct-horse' });
+  assert.match(output, /^401 .*Bearer \[secret\]/);
+  assert.equal(output.includes('correct-horse'), false);
 });
 
 test('calls a responder once at the start and once at the end of an attack, in this order, and retries failures', async (t) => {

@@ -1,7 +1,7 @@
 export interface CallResult {
   readonly succeeded: boolean;
   /** Its output, cut. */
-  readonly said: string;
+  readonly output: string;
 }
 
 /** The kept length of the output. */

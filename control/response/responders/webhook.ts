@@ -19,10 +19,10 @@ export async function callWebhook(
       ...(secret === null ? {} : { authorization: `Bearer ${secret}` }),
     },
   });
-  const said = await beginningOf(response);
+  const output = await beginningOf(response);
   // An endpoint that repeats what it received would put the secret into the database and the log.
-  const safe = secret === null ? said : said.replaceAll(secret, '[secret]');
-  return { succeeded: response.ok, said: `${response.status} ${safe}`.trim() };
+  const safe = secret === null ? output : output.replaceAll(secret, '[secret]');
+  return { succeeded: response.ok, output: `${response.status} ${safe}`.trim() };
 }
 
 /** Reads no more of a response than is kept. */

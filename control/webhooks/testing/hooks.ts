@@ -39,7 +39,7 @@ export async function addWebhook(
   return { id, secret: `whsec_${secret.toString('base64')}` };
 }
 
-/** As the areas do it: a row of events. */
+/** Makes an event as the areas do it: a row of events. */
 export async function happen(db: Db, count = 1, organisationId = 1): Promise<void> {
   const event = {
     organisation_id: organisationId,

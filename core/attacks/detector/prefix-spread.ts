@@ -23,11 +23,11 @@ export interface PrefixTraffic {
   /** All other traffic. */
   readonly whole: Window;
   /**
-   * Without the traffic that a single address may get: the busiest one, and those with higher limits than the prefix.
-   * Two addresses below their threshold may exceed that of the prefix together.
+   * The part without the traffic that a single address may get: the busiest one, and those with higher limits than
+   * the prefix. Two addresses below their threshold may exceed that of the prefix together.
    */
   readonly shared: Part;
-  /** Without the traffic of all busy addresses. */
+  /** The part without the traffic of all busy addresses. */
   readonly withoutBusy: Part;
   /** The rest without addresses that open their own attack in this bucket. */
   readonly measured: Window;

@@ -32,7 +32,7 @@ function play(...pieces: readonly (readonly [rates: Rates, seconds: number])[]) 
       mitigated.push(last?.endedAtMs === null ? (last.present ?? []) : []);
     }
   }
-  /** Of the second that begins at this time. */
+  /** A point of the second that begins at this time. */
   const during = (second: number): readonly PresentType[] => mitigated[second * SECOND - 1] ?? [];
   return {
     events,

@@ -2,9 +2,9 @@ import type { PresentType, Thresholds } from '../attack.ts';
 import { createTotals, typesAbove, typesTogether, type VectorTotals } from '../classify.ts';
 
 /**
- * Which types exceed a threshold by themselves in an attack, now or within the hold time. The mitigation is planned from
- * these: the type of the record is a share of the whole since its start, in which a second vector may be small however far it
- * is above the threshold.
+ * The types that exceed a threshold by themselves in an attack, now or within the hold time. The mitigation is planned from
+ * these: the type of the record is a share of the whole since its start, in which a second vector may be small
+ * however far it is above the threshold.
  */
 export interface PresentTypes {
   /** Packets and bytes by vector, faded fast. */

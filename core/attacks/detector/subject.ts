@@ -48,7 +48,7 @@ interface Recorded {
   readonly present: PresentTypes;
   /** How often the record has been continued: pulses. */
   readonly pulses: number;
-  /** Of a prefix: it moves from address to address, so all traffic of the prefix belongs to it. */
+  /** True for a prefix: it moves from address to address, so all traffic of the prefix belongs to it. */
   readonly moves: boolean;
 }
 
@@ -137,7 +137,7 @@ export function addVectors(
 
 const NO_TRAFFIC = createTotals();
 
-/** Without an attack: updates the baseline. */
+/** A step without an attack: updates the baseline. */
 export function stepQuiet(
   state: SubjectState,
   rates: Pick<Rates, 'pps' | 'bps'>,

@@ -120,7 +120,7 @@ export interface Rates {
   readonly sureBps: number;
   readonly pps: number;
   readonly bps: number;
-  /** As `pps` and `bps`, minus the possible sampling error. */
+  /** Like `pps` and `bps`, minus the possible sampling error. */
   readonly leastPps: number;
   readonly leastBps: number;
 }

@@ -25,7 +25,7 @@ interface RecentTraffic {
   readonly reportedVariance: number;
 }
 
-/** By site and subject; only for subjects with exact counts. */
+/** Traffic by site and subject; only for subjects with exact counts. */
 export type RecentTrafficBySite = ReadonlyMap<string, ReadonlyMap<string, RecentTraffic>>;
 
 /** Sites with an exact counter that has not reported yet. */

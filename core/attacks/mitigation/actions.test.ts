@@ -93,11 +93,11 @@ describe('a source that an attack names, whose address may be forged', () => {
 });
 
 it('limits each source of UDP without counting forged packets against what was answered', () => {
-  const limit = { per: 'source', pps: 2000, strangersOnly: false } as const;
+  const limit = { per: 'source', pps: 2000, unansweredOnly: false } as const;
   const action = { kind: 'limit', protocol: 'udp', port: null, fragment: 'any', limit } as const;
   assert.deepEqual(mitigationOf(action).limit, {
     ...limit,
-    strangersOnly: true,
+    unansweredOnly: true,
     answeredPps: 2000,
   });
   for (const sees of ['both', 'inbound'] as const)

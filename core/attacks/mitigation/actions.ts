@@ -75,8 +75,8 @@ function matchOf(action: Exclude<MitigationAction, { kind: 'filter' }>): Match {
     case 'source': {
       const { source, protocol } = action;
       // Its address may be forged, so what the protected host has answered passes at the rate of a player.
-      const strangers = { per: 'source', pps: 0, strangersOnly: true } as const;
-      const limit = protocol === 'tcp' ? strangers : { ...strangers, answeredPps: ANSWERED_PPS };
+      const unanswered = { per: 'source', pps: 0, unansweredOnly: true } as const;
+      const limit = protocol === 'tcp' ? unanswered : { ...unanswered, answeredPps: ANSWERED_PPS };
       return { ...EVERYTHING, protocol, source, limit };
     }
     case 'limit':
@@ -96,8 +96,8 @@ const ANSWERED_PPS = 250;
 
 /** A limit of each source, where what the host has answered is counted flow by flow: forged packets do not use it up. */
 function ofAnswered(limit: MitigationLimit): MitigationLimit {
-  if (limit.per !== 'source' || limit.strangersOnly) return limit;
-  return { ...limit, strangersOnly: true, answeredPps: limit.pps };
+  if (limit.per !== 'source' || limit.unansweredOnly) return limit;
+  return { ...limit, unansweredOnly: true, answeredPps: limit.pps };
 }
 
 /** A description such as `UDP from port 53 (dns) is dropped`, without a full stop. */
@@ -133,7 +133,7 @@ function describeLimit({
 }: Extract<MitigationAction, { kind: 'limit' }>): string {
   const parts = fragment === 'later' ? ' in later fragments' : '';
   const what = `${nameOf(protocol)}${parts}${port === null ? '' : ` to port ${port}`}`;
-  const whose = limit.strangersOnly ? ' from unanswered sources' : '';
+  const whose = limit.unansweredOnly ? ' from unanswered sources' : '';
   return `${what}${whose} is limited to ${limit.pps} packets/s${PER[limit.per]}`;
 }
 
@@ -150,7 +150,7 @@ export function describeMitigation(mitigation: Mitigation): string {
     ...(source === null ? [] : [`from ${source}`]),
     ...(sourcePort === null ? [] : [`from port ${sourcePort}`]),
     ...(destinationPort === null ? [] : [`to port ${destinationPort}`]),
-    ...(limit?.strangersOnly ? ['from unanswered sources'] : []),
+    ...(limit?.unansweredOnly ? ['from unanswered sources'] : []),
   ];
   if (limit === null) return `drops ${parts.join(' ')}`;
   const { pps, per, answeredPps } = limit;

@@ -216,7 +216,7 @@ function againstUdp(facts: Facts): MitigationAction[] {
   const filters = facts.single ? filtersOn('udp-stateful', ports) : [];
   return [
     ...sources('udp', facts),
-    limit('udp', null, { per: 'source', pps: SOURCE_PPS, strangersOnly: false }),
+    limit('udp', null, { per: 'source', pps: SOURCE_PPS, unansweredOnly: false }),
     ...(ports.length === 0 || facts.several
       ? limitUnknownSources(facts, 'udp')
       : ports.flatMap((port) => limitUnknownSources(facts, 'udp', port))),
@@ -234,7 +234,7 @@ function againstTcp(facts: Facts): MitigationAction[] {
     ...sources('tcp', facts),
     // A flood in connections that a few real sources have opened passes everything that spares answered ones.
     ...(hasLargeConnections(facts)
-      ? [limit('tcp', null, { per: 'source', pps: SOURCE_PPS, strangersOnly: false })]
+      ? [limit('tcp', null, { per: 'source', pps: SOURCE_PPS, unansweredOnly: false })]
       : []),
     ...limitUnknownSources(facts, 'tcp'),
     ...filtersOn('tcp-syn-proxy', ports),
@@ -255,15 +255,15 @@ function limitActions(
   protocol: RuleProtocol,
   port: number | null,
   pps: number,
-  strangersOnly = false,
+  unansweredOnly = false,
 ): LimitAction[] {
   const own = limit(protocol, port, {
     per: 'destination',
     pps: ratePerAddress(subject, pps),
-    strangersOnly,
+    unansweredOnly,
   });
   if (!subject.includes('/')) return [own];
-  return [own, limit(protocol, port, { per: 'attack', pps, strangersOnly })];
+  return [own, limit(protocol, port, { per: 'attack', pps, unansweredOnly })];
 }
 
 type LimitAction = Extract<MitigationAction, { kind: 'limit' }>;

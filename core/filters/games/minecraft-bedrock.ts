@@ -1,6 +1,6 @@
 import { type Filter, GAME_LIMITS, type Signature, signature } from '../filter.ts';
 
-/** Of RakNet: in all packets before a connection. */
+/** The magic of RakNet: in all packets before a connection. */
 const RAKNET_MAGIC = '00ffff00fefefefefdfdfdfd12345678';
 
 /** Pings, and the two requests that open a connection; the first is padded to find the MTU. */
@@ -22,7 +22,7 @@ export const RAKNET_GREETINGS: readonly Signature[] = [
 /** The answer to the second request. */
 export const RAKNET_ACCEPTED: readonly Signature[] = [signature(`08${RAKNET_MAGIC}`, 28)];
 
-/** Of a connection: frames, and acknowledgements of either kind. */
+/** Signatures of a connection: frames, and acknowledgements of either kind. */
 export const RAKNET_DATA: readonly Signature[] = [
   signature([{ offset: 0, hex: '80', mask: 'e0' }], 4),
   signature([{ offset: 0, hex: 'a0', mask: 'e0' }], 4),

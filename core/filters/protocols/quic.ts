@@ -12,7 +12,7 @@ const EARLY_V2 = 'e0';
 const HANDSHAKE_V2 = 'f0';
 const VERSION_2 = '6b3343cf';
 
-/** What finishes a handshake is not padded; 21 bytes are the shortest packet (RFC 9000, 10.3). */
+/** The least length: the end of a handshake is not padded; 21 bytes are the shortest packet (RFC 9000, 10.3). */
 const SHORTEST = 21;
 /** Datagrams with Initial packets are padded (RFC 9000, 14.1). */
 const PADDED = 1200;
@@ -29,10 +29,10 @@ function long(kind: string, version: string, minLength: number): Signature {
   );
 }
 
-/** Of the peers, who may have agreed that the fixed bit means nothing (RFC 9287): the highest bit alone tells. */
+/** A bit of the peers, who may have agreed that the fixed bit means nothing (RFC 9287): the highest bit alone tells. */
 const LONG = { offset: 0, hex: '80', mask: '80' } as const;
 const SHORT = { offset: 0, hex: '00', mask: '80' } as const;
-/** Of a source that has not agreed on anything that the filter has seen. */
+/** A bit of a source that has not agreed on anything that the filter has seen. */
 const SHORT_FIXED = { offset: 0, hex: '40', mask: 'c0' } as const;
 
 /**

@@ -1,6 +1,6 @@
 import type { Filter, TcpFilter } from '../filter.ts';
 
-/** What every filter of a TCP port does: what a filter of a protocol adds is its openings. */
+/** Everything that every filter of a TCP port does: what a filter of a protocol adds is its openings. */
 export const PROXIED = {
   openings: [],
   synProxy: true,

@@ -11,7 +11,7 @@ const SIGNATURES: readonly (Opening & Partial<Signature>)[] = filters.flatMap(({
 ]);
 /** Bytes beyond the shortest payload of a signature. */
 const MORE = 40;
-/** What a frame carries with every header that a test puts before it. */
+/** The most that a frame carries with every header that a test puts before it. */
 const MOST = 1300;
 
 /**

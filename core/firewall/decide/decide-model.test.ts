@@ -55,7 +55,7 @@ function needed({ family, protocol, icmp, hopLimit }: Packet): boolean {
   );
 }
 
-function judging(policies: readonly Policy[], destination: string): Policy | undefined {
+function policyFor(policies: readonly Policy[], destination: string): Policy | undefined {
   return policies
     .filter((policy) => inside(policy.target, destination))
     .toSorted((a, b) => bits(b.target).length - bits(a.target).length)[0];
@@ -106,11 +106,11 @@ function matchingMitigations(
   const isAbove = ({ ref, limit }: Policy['mitigations'][number]): boolean => {
     if (limit === null) return true;
     const exceeds = state.aboveLimit.includes(ref);
-    if (!limit.strangersOnly || isUnanswered)
-      return limit.pps === 0 || (exceeds && !(limit.strangersOnly && isProxied));
+    if (!limit.unansweredOnly || isUnanswered)
+      return limit.pps === 0 || (exceeds && !(limit.unansweredOnly && isProxied));
     return limit.answeredPps !== undefined && exceeds;
   };
-  // Its SYN proxy decides about strangers, so rates of strangers do not.
+  // Its SYN proxy decides about what is unanswered, so rates of that do not.
   const isProxied =
     NUMBERS['tcp']?.[0] === packet.protocol &&
     policy.filters.some(
@@ -135,7 +135,7 @@ function expected(drawn: Situation): string {
   const { settings, packet, state, policies } = drawn;
   const local = settings.localAddresses.includes(packet.destination);
   const managed = settings.management.some((port) => matches(packet, { ...port, source: null }));
-  const policy = judging(policies, packet.destination);
+  const policy = policyFor(policies, packet.destination);
   const limited = policy !== undefined && overLimit(packet, state);
   if (local && managed && !limited) return 'pass management';
   if (policy === undefined) {
@@ -260,7 +260,7 @@ test('names a rule of the evaluated policy that matches and has the same action 
       const { action, stage, ref } = decide(view, packet, state);
       if (stage !== 'baseline' && stage !== 'named-allows' && stage !== 'rules') return;
       checked += 1;
-      const policy = judging(policies, packet.destination);
+      const policy = policyFor(policies, packet.destination);
       const rules = stage === 'baseline' ? policy?.baseline : policy?.rules;
       const named = rules?.filter((rule) => rule.ref === ref) ?? [];
       const says = action === 'pass' ? 'allow' : 'deny';
@@ -286,7 +286,7 @@ test('changes no verdict in observe mode, and marks exactly the packets that enf
       const { observed: none, ...bare } = evaluate(without);
       assert.deepEqual(verdict, bare);
       assert.deepEqual(none, []);
-      const policy = judging(observing, packet.destination);
+      const policy = policyFor(observing, packet.destination);
       const early = ['management', 'needed-icmp', 'fragment-limits', 'return-traffic'];
       const marks = early.includes(verdict.stage) || policy === undefined;
       assert.deepEqual(

@@ -181,8 +181,8 @@ function isAbove(ref: string, limit: MitigationLimit, evaluation: Evaluation): b
 
 /** The rate that the packet is limited to; null if it is not limited. */
 function rateOf(limit: MitigationLimit, evaluation: Evaluation): number | null {
-  const { pps, strangersOnly, answeredPps = null } = limit;
-  if (!strangersOnly) return pps;
+  const { pps, unansweredOnly, answeredPps = null } = limit;
+  if (!unansweredOnly) return pps;
   const { edge, state } = evaluation;
   if (edge.settings.sees === 'inbound' || state.answered) return answeredPps;
   return pps > 0 && isProxied(evaluation) ? null : pps;

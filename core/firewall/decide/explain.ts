@@ -74,7 +74,7 @@ export function explainOpenTo({ to, outcomes }: OpenTo, policy: Policy | null): 
   return sentences[to]();
 }
 
-/** What decides, in a list: `rule 4 (allow tcp 80 from 192.0.2.0/24) and 2 more`. */
+/** Names what decides, in a list: `rule 4 (allow tcp 80 from 192.0.2.0/24) and 2 more`. */
 function deciderOf({ verdict, others }: SourceOutcome, policy: Policy | null): string {
   const { stage, action, ref } = verdict;
   if (stage === 'default' || ref === null)
@@ -82,7 +82,7 @@ function deciderOf({ verdict, others }: SourceOutcome, policy: Policy | null): s
   return `${describe(verdict, policy)}${others === 0 ? '' : ` and ${others} more`}`;
 }
 
-/** What a list is of, by its name: `blocked:ORGANISATION.HOLDING.TARGET`, with the target as letters of a name. */
+/** The target of a list, by its name: `blocked:ORGANISATION.HOLDING.TARGET`, with the target as letters of a name. */
 function blockedOn(set: string): string {
   const target = /\.\d+\.(.*)-\d+$/.exec(set)?.[1];
   return target === undefined ? 'the organisation' : target.replaceAll('_', ':');

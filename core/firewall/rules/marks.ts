@@ -1,6 +1,6 @@
 import type { Kept } from './difference.ts';
 
-/** What an organisation adds to a rule or a filter, without a change for edges. `/api/v1` neither shows nor changes it. */
+/** Marks that an organisation adds to a rule or a filter, without a change for edges. `/api/v1` neither shows nor changes it. */
 export interface Marks {
   /** The caller's own name, unique on an address or in a group. */
   readonly ref: string | null;

@@ -11,7 +11,7 @@ interface ThereRule extends RuleContent {
   readonly group: { readonly name: string } | null;
 }
 
-/** What decides on packets to an address beside new rules. */
+/** Everything that decides on packets to an address beside new rules. */
 interface There {
   readonly default: DefaultAction;
   readonly hasGeoRules: boolean;
@@ -76,7 +76,7 @@ function explainByRules(there: There, added: readonly RuleContent[]): string[] {
 /** More new rules are not compared, because a replacement may have thousands. */
 const MAX_COMPARED = 100;
 
-/** What still passes from a source that a new rule denies, because an allow rule is read first. */
+/** Traffic that still passes from a source that a new rule denies, because an allow rule is read first. */
 function explainDefeated(there: There, added: readonly RuleContent[]): string[] {
   const bySource = new Map<string, Set<string>>();
   const rules: readonly RuleContent[] = [...there.rules, ...added];

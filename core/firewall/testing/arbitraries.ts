@@ -132,9 +132,9 @@ function plainMitigation(family: Family): fc.Arbitrary<Mitigation> {
       safelist: fc.array(sourceNetwork(family), { maxLength: 10 }),
       sourcePort: fc.constantFrom(...PORTS),
       from: fc.option(fc.record({ address, protocol: fc.constantFrom(...PROTOCOLS) })),
-      strangers: fc.constantFrom(null, STRANGERS, { ...STRANGERS, answeredPps: 1_000_000 }),
+      unanswered: fc.constantFrom(null, UNANSWERED, { ...UNANSWERED, answeredPps: 1_000_000 }),
     })
-    .map(({ id, mode, safelist, sourcePort, from, strangers }) => ({
+    .map(({ id, mode, safelist, sourcePort, from, unanswered }) => ({
       ref: `mitigation:${id}`,
       mode,
       protocol: from?.protocol ?? 'udp',
@@ -143,21 +143,21 @@ function plainMitigation(family: Family): fc.Arbitrary<Mitigation> {
       source: from?.address ?? null,
       safelist: safelist.filter((network) => network !== null),
       fragment: 'any',
-      limit: from === null ? null : strangers,
+      limit: from === null ? null : unanswered,
     }));
 }
 
-const STRANGERS = { per: 'source', pps: 0, strangersOnly: true } as const;
+const UNANSWERED = { per: 'source', pps: 0, unansweredOnly: true } as const;
 
 function anyMitigation(family: Family): fc.Arbitrary<Mitigation> {
   const limit = fc.record(
     {
       per: fc.constantFrom('destination' as const, 'source' as const),
       pps: fc.constantFrom(0, 1_000_000),
-      strangersOnly: fc.boolean(),
+      unansweredOnly: fc.boolean(),
       answeredPps: fc.constant(1_000_000),
     },
-    { requiredKeys: ['per', 'pps', 'strangersOnly'] },
+    { requiredKeys: ['per', 'pps', 'unansweredOnly'] },
   );
   return fc
     .record({

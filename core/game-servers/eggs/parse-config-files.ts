@@ -25,10 +25,10 @@ export function parseConfigFiles(reader: Reader, value: unknown): readonly Confi
       reader.note(`${location} says nothing to find, it is left out`);
       return [];
     }
-    const said = reader.text(entry['parser'], `${location}.parser`, 64).trim().toLowerCase();
-    const parser = Object.hasOwn(PARSERS, said) ? PARSERS[said] : undefined;
+    const name = reader.text(entry['parser'], `${location}.parser`, 64).trim().toLowerCase();
+    const parser = Object.hasOwn(PARSERS, name) ? PARSERS[name] : undefined;
     if (parser === undefined) {
-      reader.note(`${location}: there is no parser ${shown(said)}, the file is left alone`);
+      reader.note(`${location}: there is no parser ${shown(name)}, the file is left alone`);
       return [];
     }
     const replacements = parseFind(reader, entry['find'], `${location}.find`);

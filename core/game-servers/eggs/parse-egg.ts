@@ -97,14 +97,14 @@ function readEgg(reader: Reader, fields: Fields): Egg {
 }
 
 function readVersion(reader: Reader, fields: Fields): (typeof VERSIONS)[number] {
-  const said = isFields(fields['meta']) ? fields['meta']['version'] : undefined;
-  const known = VERSIONS.find((version) => version === said);
+  const stated = isFields(fields['meta']) ? fields['meta']['version'] : undefined;
+  const known = VERSIONS.find((version) => version === stated);
   if (known !== undefined) return known;
   const all = VERSIONS.join(', ');
-  if (typeof said !== 'string') {
+  if (typeof stated !== 'string') {
     return reader.refuse('meta.version', `is missing, so this may be no egg; known are ${all}`);
   }
-  return reader.refuse('meta.version', `${shown(said)} is not known; known are ${all}`);
+  return reader.refuse('meta.version', `${shown(stated)} is not known; known are ${all}`);
 }
 
 function readName(reader: Reader, fields: Fields): string {

@@ -52,7 +52,7 @@ export class Reader {
     return entries;
   }
 
-  /** Without NUL, which environments, file names and consoles do not accept. */
+  /** Text without NUL, which environments, file names and consoles do not accept. */
   text(value: unknown, location: string, maxLength: number): string {
     if (typeof value !== 'string') this.refuse(location, `must be text, not ${kindOf(value)}`);
     if (value.length > maxLength) {

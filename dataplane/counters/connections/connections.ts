@@ -28,7 +28,7 @@ export interface ConnectionCountersOptions {
 }
 
 export interface ConnectionReading {
-  /** Of each counted subject, since the last reading. */
+  /** Connections of each counted subject, since the last reading. */
   readonly subjects: ReadonlyMap<string, Connections>;
   /** Estimates of the packets of answered sources since the last reading. */
   readonly answered: readonly (AnsweredSource & { readonly packets: number })[];
@@ -43,9 +43,9 @@ const MAX_SUBJECTS = 1024;
 const NOTHING: ConnectionReading = { subjects: new Map(), answered: [] };
 
 /**
- * Counts the TCP packets of busy subjects by their connections, in an nftables table of its own behind conntrack. The table is
- * there only while a subject is busy and the edge sees both directions. Never rejects: without these counts traffic is
- * evaluated by its packets alone.
+ * Counts the TCP packets of busy subjects by their connections, in an nftables table of its own behind conntrack. The
+ * table is there only while a subject is busy and the edge sees both directions. Never rejects: without these counts
+ * traffic is evaluated by its packets alone.
  */
 export class ConnectionCounters {
   readonly #options: ConnectionCountersOptions;

@@ -4,7 +4,10 @@ import { ADDRESS_TYPE, CONNECTIONS_TABLE as TABLE, IP } from '../../nftables/nam
 
 /** After conntrack (-200), before the policies (-150). */
 const AFTER_CONNTRACK = -160;
-/** One in this number of packets in answered flows is counted, by its source or as an answer: they are the most packets. */
+/**
+ * One in this number of packets in answered flows is counted, by its source or as an answer: they are the most
+ * packets.
+ */
 export const ANSWERED_ONE_IN = 8;
 const MAX_SOURCES = 2048;
 const SOURCE_SECONDS = 10;
@@ -14,7 +17,7 @@ const SERVED_LABEL = 117;
 export const FAMILIES = [4, 6] as const;
 /** Subjects: their addresses, and the ranges of networks. */
 export const KINDS = ['addresses', 'networks'] as const;
-/** What is counted of a subject. */
+/** Counters of each subject. */
 export const COUNTED = ['stray_data', 'stray_acks', 'answers', 'served'] as const;
 export type CountedKind = (typeof COUNTED)[number];
 
@@ -35,8 +38,9 @@ export function sourceSet(family: Family): { readonly name: string; readonly typ
 }
 
 /**
- * Renders the whole table without subjects, replacing an existing one. `hasLabels`: the kernel has conntrack labels; without
- * them served connections are not counted. Packets of all devices count: their vectors are known of the edge's own alone.
+ * Renders the whole table without subjects, replacing an existing one. `hasLabels`: the kernel has conntrack labels;
+ * without them served connections are not counted. Packets of all devices count: their vectors are known of the
+ * edge's own alone.
  */
 export function renderConnections(hasLabels: boolean): string {
   const hook = (name: string) =>

@@ -134,7 +134,7 @@ function fields(family: Family): { readonly daddr: string; readonly saddr: strin
 
 const PARTS = ['', '_parts', '_udp', '_tcp'] as const;
 
-/** As `vectorOf` in core/attacks/vectors.ts, in few steps for the packets of a flood. */
+/** Rules like `vectorOf` in core/attacks/vectors.ts, in few steps for the packets of a flood. */
 function vectorRules(slot: number, chain: string): Readonly<Record<string, readonly string[]>> {
   const known = 'fin|syn|rst|psh|ack';
   const counted = (vector: string): string => `counter name ${counterName(slot, vector)} return`;

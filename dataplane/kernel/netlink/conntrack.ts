@@ -128,7 +128,7 @@ export interface RemovalResult {
 }
 
 /**
- * As `removeWhere` for both families, but in small batches with bounded memory. Throws `SystemError` or
+ * Like `removeWhere` for both families, but in small batches with bounded memory. Throws `SystemError` or
  * `NativeUnavailable`, and what `confirm` throws.
  */
 export async function removeConnections({

@@ -144,7 +144,7 @@ export class NetlinkSocket {
     if (sent < 0) this.send(bytes);
   }
 
-  /** As `receive`, on another thread. */
+  /** Like `receive`, on another thread. */
   async #receiveOffThread(): Promise<Buffer | null> {
     const { recv } = this.#calls;
     const bytes = this.#incoming;

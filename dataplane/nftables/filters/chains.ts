@@ -149,14 +149,14 @@ function knownSources(
   const validated = stateSet('validated', family);
   const renew = [`update @${validated} { ${tuple} timeout ${validatedSeconds}s }`, 'accept'];
   const limited = validatedRate(rates, family);
-  const judged = (): string[] => {
+  const evaluated = (): string[] => {
     if (data.length === 0) return [...greetings, ...renew];
     // Data first: nearly every packet is.
     const passed = add(`renewed${family}`, renew);
     const fitting = data.map((one) => `${signatureMatches(one)} goto ${passed}`);
     return [...fitting, ...greetings, dropFor('no-data')];
   };
-  const known = add(`validated${family}`, [...limited, ...judged()]);
+  const known = add(`validated${family}`, [...limited, ...evaluated()]);
   return [`${tuple} @${validated} goto ${known}`];
 }
 
@@ -234,13 +234,13 @@ function tcpStatements(program: TcpProgram, context: FilterContext, add: AddChai
   return [`ct state established goto ${add(`established${family}`, established)}`, 'accept'];
 }
 
-/** The first payload is judged, again when it is repeated, and what follows it is not. */
+/** The first payload is evaluated, again when it is repeated, and what follows it is not. */
 function openingStatement({ openings }: TcpProgram, family: Family, add: AddChain): string {
   const mark = `ct mark set ct mark | ${OPENED_MARK} accept`;
-  const judged = [
+  const evaluated = [
     ...openings.map((one) => `${openingMatches(one)} ${mark}`),
     dropFor('no-opening'),
   ];
-  const first = add(`opening${family}`, judged);
+  const first = add(`opening${family}`, evaluated);
   return `ct mark & ${OPENED_MARK} == 0 ${HAS_PAYLOAD} goto ${first}`;
 }

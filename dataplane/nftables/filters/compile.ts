@@ -95,8 +95,8 @@ export function compileFilters(
 }
 
 /**
- * What makes a port's connections reconnect when it changes, and what only changes its limits. The filter of a mitigation
- * must not disconnect the players whom it protects, and neither must a limit that is set during a launch.
+ * Programs that make a port's connections reconnect when it changes, and what only changes its limits. The filter of
+ * a mitigation must not disconnect the players whom it protects, and neither must a limit that is set during a launch.
  */
 function lastingPrograms(
   { filters, ...policy }: Policy,

@@ -4,7 +4,7 @@ import type { Family } from '@portcullis/core/net/address.ts';
 import type { TcpServer } from '../../filters/tcp-server.ts';
 import type { BySource } from './safe-sources.ts';
 
-/** What the chains of a filter depend on besides its program. Equal chains are shared. */
+/** Everything that the chains of a filter depend on besides its program. Equal chains are shared. */
 export interface FilterContext {
   readonly family: Family;
   readonly sees: EdgeSettings['sees'];

@@ -12,7 +12,7 @@ import { ADDRESS_TYPE, IP, TABLE } from '../names.ts';
  * 1.0.6 aborts when it lists raw keys.
  */
 export type FilterState =
-  /** By client address and port, server address and port: the server has answered. */
+  /** Flows by client address and port, server address and port: the server has answered. */
   | 'validated'
   /** Rates by client address, server address and port. */
   | 'validated_rate'
@@ -29,8 +29,8 @@ export type FilterState =
   | 'connection_rate'
   | 'connections'
   /**
-   * By client address and port, server address and port: a connection opened before the SYN proxy, of which the client
-   * or the server still has to receive a reset.
+   * Flows by client address and port, server address and port: a connection opened before the SYN proxy, of which the
+   * client or the server still has to receive a reset.
    */
   | 'reset_client'
   | 'reset_server'
@@ -47,7 +47,10 @@ export type FilterState =
   | 'mitigated_destination'
   | 'mitigated_source'
   | 'mitigated_flow'
-  /** Flows that were answered too late to be exempt from a mitigation, by client address and port, server address and port. */
+  /**
+   * Flows that were answered too late to be exempt from a mitigation, by client address and port, server address and
+   * port.
+   */
   | 'answered_late'
   /** Counters by server address, protocol, port and reason. */
   | 'filtered';

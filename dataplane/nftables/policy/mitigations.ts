@@ -84,18 +84,18 @@ interface Part {
 interface RateLimit {
   readonly per: MitigationLimit['per'] | 'flow';
   readonly pps: number;
-  /** What else tells the element apart from others of the same address. */
+  /** The part of a name that tells the element apart from others of the same address. */
   readonly name: string;
 }
 
 function partsOf(mitigation: Mitigation, context: Context): Part[] {
   const { ref, limit } = mitigation;
   if (limit === null) return [{ matches: [], limit: null }];
-  const { per, pps, strangersOnly, answeredPps } = limit;
-  if (!strangersOnly) return [{ matches: [], limit: { per, pps, name: ref } }];
+  const { per, pps, unansweredOnly, answeredPps } = limit;
+  if (!unansweredOnly) return [{ matches: [], limit: { per, pps, name: ref } }];
   if (context.sees === 'both') {
     return transportsOf(mitigation).flatMap((transport) => [
-      ...strangers(mitigation, limit, transport, context),
+      ...unanswered(mitigation, limit, transport, context),
       ...answeredLate(mitigation, limit, transport, context),
       ...answered(mitigation, limit, transport),
     ]);
@@ -120,10 +120,11 @@ const TRANSPORT: Readonly<Record<Transport, string>> = {
 };
 
 /**
- * What the protected host has not answered. A SYN of an existing connection is a stranger: the answer to the first SYN of a forged
- * source makes conntrack take those after it for established. A limit leaves out the ports of SYN proxies.
+ * Packets that the protected host has not answered. A SYN of an existing connection counts as unanswered: the answer
+ * to the first SYN of a forged source makes conntrack take those after it for established. A limit leaves out the
+ * ports of SYN proxies.
  */
-function strangers(
+function unanswered(
   { ref, protocol, destinationPort }: Mitigation,
   { per, pps }: MitigationLimit,
   transport: Transport,

@@ -73,8 +73,8 @@ function chainsAfterConntrack(rules: EdgeRules): RenderedChain[] {
 }
 
 /**
- * Without conntrack, one hook sorts out fragments and evaluates whole packets. Reassembled packets are evaluated in a
- * hook after reassembly, which skips all others.
+ * Chains without conntrack, one hook sorts out fragments and evaluates whole packets. Reassembled packets are
+ * evaluated in a hook after reassembly, which skips all others.
  */
 function chainsWithoutConntrack(rules: EdgeRules): RenderedChain[] {
   const { devices } = rules;

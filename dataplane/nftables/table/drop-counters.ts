@@ -16,7 +16,7 @@ import { ADDRESS_TYPE, IP } from '../names.ts';
 export const RULE_DROPS = ['denied', 'blocked', 'geo', 'mitigated'] as const;
 export type RuleDrop = (typeof RULE_DROPS)[number];
 /**
- * What observing mitigations would have dropped. Counted likewise, but the chain is called by `jump`, so evaluation
+ * Packets that observing mitigations would have dropped. Counted likewise, but the chain is called by `jump`, so evaluation
  * continues.
  */
 export const OBSERVED = 'observed';

@@ -176,7 +176,7 @@ function unknownPairStatements(
     above(
       position,
       `${IP[family]} daddr`,
-      fragments === 'limit' ? limits.strangersUnassembled : limits.strangersPerDestination,
+      fragments === 'limit' ? limits.unknownUnassembled : limits.unknownPerDestination,
     ),
     `limit name "fragment_${position}${family}" ${drop}`,
     `update @fragment_${position}${family} { ${pair} timeout ${UNKNOWN_SECONDS}s }`,
@@ -194,16 +194,16 @@ export function declareFragmentState({ devices, fragmentLimits: limits }: EdgeRu
   return FAMILIES.flatMap((family) => {
     const address = ADDRESS_TYPE[family];
     const pair = `${address} . ${address}`;
-    const strangers = setSize(limits.strangers * UNKNOWN_SECONDS);
-    const known = setSize(2 * limits.strangers * KNOWN_SECONDS);
+    const unknown = setSize(limits.unknown * UNKNOWN_SECONDS);
+    const known = setSize(2 * limits.unknown * KNOWN_SECONDS);
     return [
-      ...declareLimit(`fragment_first${family}`, limits.strangers),
-      ...declareLimit(`fragment_later${family}`, limits.strangers),
+      ...declareLimit(`fragment_first${family}`, limits.unknown),
+      ...declareLimit(`fragment_later${family}`, limits.unknown),
       ...declareLimit(`fragment_known${family}`, limits.known),
       ...declareLimit(`fragment_unprotected${family}`, limits.unprotected, limits.unprotectedBurst),
       ...declareSet(`fragment_unprotected${family}`, 'ifname', DEVICES, BYPASS_SECONDS),
-      ...declareSet(`fragment_first${family}`, pair, strangers, UNKNOWN_SECONDS),
-      ...declareSet(`fragment_later${family}`, pair, strangers, UNKNOWN_SECONDS),
+      ...declareSet(`fragment_first${family}`, pair, unknown, UNKNOWN_SECONDS),
+      ...declareSet(`fragment_later${family}`, pair, unknown, UNKNOWN_SECONDS),
       ...declareSet(`fragment_known${family}`, pair, known, KNOWN_SECONDS),
       ...declareSet(`fragment_pair_rate${family}`, pair, known, RATE_SECONDS),
       ...['first', 'later', 'known'].flatMap((position) =>

@@ -41,7 +41,7 @@ const ELEMENTS_PER_COMMAND = 4096;
  * are lost.
  */
 export function renderWhole(layout: Layout): RenderedWhole {
-  const sizes = new Map([...layout.counts].map(([map, count]) => [map, roomFor(count)]));
+  const sizes = new Map([...layout.counts].map(([map, count]) => [map, sizeFor(count)]));
   const head = [`add table ${TABLE}`, `delete table ${TABLE}`];
   return { text: linesOf([...head, ...tableBlock(layout, sizes), ...fillAll(layout)]), sizes };
 }
@@ -149,7 +149,7 @@ export function renderDelta(
 function sizesAfter(sizes: Sizes, { counts }: Layout): Sizes | null {
   const next = new Map(sizes);
   for (const [map, count] of counts) {
-    const size = sizes.get(map) ?? roomFor(count);
+    const size = sizes.get(map) ?? sizeFor(count);
     if (count > size) return null;
     next.set(map, size);
   }
@@ -380,7 +380,7 @@ function batches<T>(entries: readonly T[]): T[][] {
   );
 }
 
-export function roomFor(count: number): number {
+export function sizeFor(count: number): number {
   let buckets = SMALLEST_MAP;
   while (buckets * MAX_LOAD < count * SPARE_RATIO) buckets *= 2;
   return buckets * MAX_LOAD;

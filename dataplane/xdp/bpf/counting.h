@@ -9,7 +9,7 @@
 #define TCP_FIN 1
 #define TCP_RST 4
 #define TCP_PSH 8
-#define JUDGED_FLAGS (TCP_FIN | TCP_SYN | TCP_RST | TCP_PSH | TCP_ACK)
+#define EVALUATED_FLAGS (TCP_FIN | TCP_SYN | TCP_RST | TCP_PSH | TCP_ACK)
 /* Longer segments belong to a transfer. */
 #define DATA_BYTES 256
 
@@ -82,7 +82,7 @@ INLINE struct seen *begin_seen(void)
 
 INLINE u32 tcp_vector(u32 flags, u32 length)
 {
-	flags &= JUDGED_FLAGS;
+	flags &= EVALUATED_FLAGS;
 	if (flags == TCP_SYN)
 		return V_TCP_SYN;
 	if (flags == (TCP_SYN | TCP_ACK))

@@ -66,7 +66,7 @@ INLINE int count_drop(void *ctx, enum hook hook, const struct settings *s, u32 r
 }
 
 /* Evaluates the packet by all maps. */
-INLINE int judge_whole(void *ctx, enum hook hook)
+INLINE int evaluate_whole(void *ctx, enum hook hook)
 {
 	const struct settings *s = &settings_now;
 	struct network network = network_of(ctx, hook);
@@ -89,7 +89,7 @@ INLINE int judge_whole(void *ctx, enum hook hook)
 	/* The verifier checks the rules once, however the headers were read. */
 	BARRIER();
 	u32 slot = 0;
-	u32 verdict = judge(p, s->flags, &slot);
+	u32 verdict = evaluate(p, s->flags, &slot);
 	p->slot = slot;
 	if (!(verdict & DROP))
 		return verdict & HAS_FILTERS && p->protocol == UDP ? MUST_GREET : XDP_PASS;
@@ -99,7 +99,7 @@ INLINE int judge_whole(void *ctx, enum hook hook)
 }
 
 /* Evaluates the payload of the packet in `packet_now`. */
-INLINE int judge_greeting(void *ctx, enum hook hook)
+INLINE int evaluate_greeting(void *ctx, enum hook hook)
 {
 	struct packet *p = this_packet();
 	const struct settings *s = &settings_now;
@@ -134,13 +134,13 @@ INLINE int count_rest(void *ctx, enum hook hook, int action)
 /* Returns an XDP action. */
 INLINE int receive(void *ctx, enum hook hook)
 {
-	int action = judge_short(ctx, hook);
+	int action = evaluate_short(ctx, hook);
 	if (LIKELY(action == XDP_DROP))
 		return action;
 	/* Values are read again afterwards, so they need no registers until then. */
 	BARRIER();
 	if (action == DOUBT)
-		action = judge_whole(ctx, hook);
+		action = evaluate_whole(ctx, hook);
 	BARRIER();
 	if (action == MUST_GREET) {
 		/* Does not return. Without an agent the kernel empties these arrays, and the packet passes. */
@@ -163,7 +163,7 @@ int early_drop(struct xdp_md *ctx)
 /* A program of its own, because the verifier would check it again for every way in which a packet may be read. */
 INLINE int receive_greeting(void *ctx, enum hook hook)
 {
-	int action = judge_greeting(ctx, hook);
+	int action = evaluate_greeting(ctx, hook);
 	BARRIER();
 	return count_rest(ctx, hook, action);
 }
@@ -282,7 +282,7 @@ int remember_flow(struct __sk_buff *skb)
 	/* Only a SYN opens a connection; other packets renew its mark. */
 	if (p->protocol == TCP && !*flow && (p->flags & (TCP_SYN | TCP_ACK)) != TCP_SYN)
 		return -1;
-	if (!(s->flags & MARKS_ALL) && judge(p, s->flags, &slot) == OPEN)
+	if (!(s->flags & MARKS_ALL) && evaluate(p, s->flags, &slot) == OPEN)
 		return -1;
 	hosts[host_place(address_hash(p))] = 1;
 	*flow = now;

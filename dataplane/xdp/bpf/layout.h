@@ -181,7 +181,7 @@ struct stateless_key {
 struct stateless_drop {
 	u16 count;
 	/* Flows that the destination has answered pass. Without KEEP_REPLIES these are unknown, and all pass. */
-	u16 strangers;
+	u16 unanswered_only;
 	struct {
 		u32 address[4], mask[4];
 	} safe[SAFE_NETWORKS];

@@ -83,7 +83,7 @@ INLINE u32 key_at(u32 protocol, const u16 *ports)
  * Evaluates a packet by the line of its destination, whose version was read before the address. Returns an XDP action
  * or DOUBT.
  */
-INLINE int judge_by_line(void *ctx, enum hook hook, const struct settings *s, const struct line *line, u32 version,
+INLINE int evaluate_by_line(void *ctx, enum hook hook, const struct settings *s, const struct line *line, u32 version,
 			 const u8 *ip, u32 family, u32 address_hash, u32 source)
 {
 	u32 key = family == 4 ? key_at(ip[9], (u16 *)(ip + 20)) : key_at(ip[6], (u16 *)(ip + 40));
@@ -127,7 +127,7 @@ INLINE int judge_by_line(void *ctx, enum hook hook, const struct settings *s, co
 	} while (0)
 
 /* TCP or UDP over plain IPv4. */
-INLINE int judge_short_4(void *ctx, enum hook hook, const struct settings *s, const u8 *ip)
+INLINE int evaluate_short_4(void *ctx, enum hook hook, const struct settings *s, const u8 *ip)
 {
 	if (ip[0] != 0x45 || *(u16 *)(ip + 6) & NETWORK_16(0x3fff) || !IS_TCP_OR_UDP(ip[9]))
 		return DOUBT;
@@ -137,7 +137,7 @@ INLINE int judge_short_4(void *ctx, enum hook hook, const struct settings *s, co
 	const struct line *line;
 	FIND_LINE(&lines_4, s->line_shift[0], hash, line, version, line->of4.address[0] == local);
 	u32 source = (*(u32 *)(ip + 12) & line->of4.source_mask) * GOLDEN;
-	return judge_by_line(ctx, hook, s, line, version, ip, 4, hash, source);
+	return evaluate_by_line(ctx, hook, s, line, version, ip, 4, hash, source);
 }
 
 INLINE int is_address_6(const u32 *a, const u32 *b)
@@ -146,7 +146,7 @@ INLINE int is_address_6(const u32 *a, const u32 *b)
 }
 
 /* TCP or UDP over IPv6 without extension headers. */
-INLINE int judge_short_6(void *ctx, enum hook hook, const struct settings *s, const u8 *ip)
+INLINE int evaluate_short_6(void *ctx, enum hook hook, const struct settings *s, const u8 *ip)
 {
 	if (ip[0] >> 4 != 6 || !IS_TCP_OR_UDP(ip[6]))
 		return DOUBT;
@@ -156,19 +156,19 @@ INLINE int judge_short_6(void *ctx, enum hook hook, const struct settings *s, co
 	const struct line *line;
 	FIND_LINE(&lines_6, s->line_shift[1], hash, line, version, is_address_6(line->of6.address, local));
 	u32 source = (remote[0] * 0x85ebca6bu ^ (remote[1] & line->of6.source_mask)) * GOLDEN;
-	return judge_by_line(ctx, hook, s, line, version, ip, 6, hash, source);
+	return evaluate_by_line(ctx, hook, s, line, version, ip, 6, hash, source);
 }
 
-INLINE int judge_short(void *ctx, enum hook hook)
+INLINE int evaluate_short(void *ctx, enum hook hook)
 {
 	const u8 *at = data_of(ctx, hook), *end = end_of(ctx, hook);
 	const struct settings *s = &settings_now;
 	if (at + 54 > end || removed_tag(ctx, hook))
 		return DOUBT;
 	if (*(u16 *)(at + 12) == ETHERTYPE_IP)
-		return judge_short_4(ctx, hook, s, at + 14);
+		return evaluate_short_4(ctx, hook, s, at + 14);
 	if (*(u16 *)(at + 12) == ETHERTYPE_IPV6 && at + 74 <= end)
-		return judge_short_6(ctx, hook, s, at + 14);
+		return evaluate_short_6(ctx, hook, s, at + 14);
 	return DOUBT;
 }
 

@@ -81,7 +81,7 @@ INLINE int sets_match(u32 mask, u32 match, u64 unions)
 }
 
 /* The rules do not fit into the element: one lookup for each form, in order. */
-INLINE u32 judge_spilled(const struct head *head, const struct form *forms, const struct packet *p, u32 key)
+INLINE u32 evaluate_spilled(const struct head *head, const struct form *forms, const struct packet *p, u32 key)
 {
 	struct spilled_key asked = {.slot = head->slot};
 	u32 count = head->rules;
@@ -125,7 +125,7 @@ INLINE u32 after_mitigations(u32 slot, const struct packet *p, u32 flags, u32 ve
 	struct stateless_key key = {.slot = slot, .match = (u32)p->protocol << 16};
 	__builtin_memcpy(key.source, p->remote, sizeof(key.source));
 	struct stateless_drop *found = bpf_map_lookup_elem(&stateless_drops, &key);
-	if (found && found->strangers && !(flags & KEEP_REPLIES))
+	if (found && found->unanswered_only && !(flags & KEEP_REPLIES))
 		found = 0;
 	if (!found && p->protocol == UDP) {
 		key.match |= NETWORK_16(p->remote_port);
@@ -139,17 +139,17 @@ INLINE u32 after_mitigations(u32 slot, const struct packet *p, u32 flags, u32 ve
 
 #define FAMILY 4
 #define WORDS 1
-#include "judge.h"
+#include "evaluate.h"
 #undef FAMILY
 #undef WORDS
 #define FAMILY 6
 #define WORDS 4
-#include "judge.h"
+#include "evaluate.h"
 
 /* Evaluates the rules of the protected address, or of the longest prefix that has rules. */
-INLINE u32 judge(const struct packet *p, u32 flags, u32 *slot)
+INLINE u32 evaluate(const struct packet *p, u32 flags, u32 *slot)
 {
-	return p->family == 4 ? judge_4(p, flags, slot) : judge_6(p, flags, slot);
+	return p->family == 4 ? evaluate_4(p, flags, slot) : evaluate_6(p, flags, slot);
 }
 
 #endif

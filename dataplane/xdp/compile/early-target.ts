@@ -73,7 +73,7 @@ export interface Spilled {
 }
 
 /**
- * What a mitigation drops by a single packet: UDP from a source port except from safe networks, or a protocol from
+ * Packets that a mitigation drops by a single packet: UDP from a source port except from safe networks, or a protocol from
  * one address, perhaps only what the target has not answered. nftables alone handles rates, unknown sources, fragments,
  * TCP connections, and too many safe networks.
  */
@@ -83,5 +83,5 @@ export type StatelessDrop =
       readonly kind: 'source';
       readonly protocol: number;
       readonly source: Cidr;
-      readonly strangersOnly: boolean;
+      readonly unansweredOnly: boolean;
     };

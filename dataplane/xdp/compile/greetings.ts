@@ -32,7 +32,7 @@ function greetingsOf(types: readonly string[]): Greetings | null {
   if (found !== undefined) return found;
   const filters = (FILTERS as readonly Filter[]).filter(({ type }) => types.includes(type));
   const program = combineFilters(filters, 'udp');
-  // Their rates are nftables' to judge.
+  // nftables evaluates their rates.
   const signatures =
     program?.transport === 'udp' && program.greetings.length > 0
       ? [...program.greetings, ...(program.roaming?.kinds ?? []).flatMap(({ packets }) => packets)]
@@ -94,7 +94,7 @@ interface ComparedByte {
   readonly mask: number;
 }
 
-/** By offset in the payload. */
+/** Bytes by offset in the payload. */
 function comparedBytes({ bytes }: Signature): Map<number, ComparedByte> {
   const compared = new Map<number, ComparedByte>();
   for (const { offset, hex, mask } of bytes) {

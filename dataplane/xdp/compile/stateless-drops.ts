@@ -24,11 +24,11 @@ function statelessDropOf(mitigation: Mitigation, family: Family): StatelessDrop 
   const { mode, protocol, source, sourcePort, destinationPort, fragment, limit } = mitigation;
   if (mode !== 'enforce' || fragment !== 'any') return null;
   if (destinationPort !== null || protocol === 'any') return null;
-  const strangersOnly = limit?.strangersOnly === true && limit.pps === 0;
-  if (limit !== null && !strangersOnly) return null;
+  const unansweredOnly = limit?.unansweredOnly === true && limit.pps === 0;
+  if (limit !== null && !unansweredOnly) return null;
   const safe = safeNetworks(mitigation.safelist, family);
   // Marks show no answered connections of TCP.
-  if (strangersOnly && (source === null || protocol === 'tcp')) return null;
+  if (unansweredOnly && (source === null || protocol === 'tcp')) return null;
   if (source === null) {
     const isPort = protocol === 'udp' && sourcePort !== null && sourcePort > 0;
     if (!isPort || safe.length > LAYOUT.SAFE_NETWORKS) return null;
@@ -38,11 +38,11 @@ function statelessDropOf(mitigation: Mitigation, family: Family): StatelessDrop 
   const isOne = cidr.family === family && cidr.length === BITS[family] && sourcePort === null;
   if (!isOne || safe.some((network) => containsAddress(network, cidr))) return null;
   const number = protocolNumber(protocol, family);
-  return { kind: 'source', protocol: number, source: cidr, strangersOnly };
+  return { kind: 'source', protocol: number, source: cidr, unansweredOnly };
 }
 
 function exemptions(drop: StatelessDrop): number {
-  return drop.kind === 'port' ? drop.safe.length : Number(drop.strangersOnly);
+  return drop.kind === 'port' ? drop.safe.length : Number(drop.unansweredOnly);
 }
 
 const ADDRESS_BYTES = 16;
@@ -80,7 +80,7 @@ function valueOf(drop: StatelessDrop): Buffer {
   const value = Buffer.alloc(STATELESS_DROP_BYTES);
   const safe = drop.kind === 'port' ? drop.safe : [];
   value.writeUInt16LE(safe.length, 0);
-  value.writeUInt16LE(Number(drop.kind === 'source' && drop.strangersOnly), 2);
+  value.writeUInt16LE(Number(drop.kind === 'source' && drop.unansweredOnly), 2);
   safe.forEach((network, index) => {
     const at = 4 + index * 2 * ADDRESS_BYTES;
     addressBytes(network).copy(value, at);

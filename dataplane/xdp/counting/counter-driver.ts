@@ -81,7 +81,7 @@ export class XdpCounters implements CounterDriver {
   /** A cache by address; null if the address is not watched. */
   readonly #cellsByAddress = new Map<string, AddressCells | null>();
   #cellsVersion = 0;
-  /** What each cell counted since the last read. */
+  /** Counts of each cell since the last read. */
   readonly #added = new Float64Array(LAYOUT.CELLS * CELL_FIELDS);
   readonly #freeCells: number[] = [];
   #cells = 1;

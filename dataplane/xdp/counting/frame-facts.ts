@@ -14,7 +14,7 @@ export interface FrameFacts {
   readonly icmp: number | null;
   /** TCP flags. */
   readonly flags: number;
-  /** Of UDP; null if it is cut off. */
+  /** The payload of a UDP datagram; null if it is cut off. */
   readonly payload: Buffer | null;
   /** The offset of the IP header. */
   readonly ip: number;

@@ -3,7 +3,7 @@ import { CounterArray } from '../../kernel/bpf/counter-array.ts';
 import { LAYOUT } from '../maps/layout.ts';
 import { type Reason, REASONS } from '../compile/early-target.ts';
 
-/** What a slot counted for one reason since the last call. */
+/** Counts of a slot for one reason since the last call. */
 export interface Counted {
   readonly slot: number;
   readonly reason: Reason;

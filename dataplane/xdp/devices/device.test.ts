@@ -23,7 +23,7 @@ const SYS: Readonly<Record<string, readonly string[]>> = {
   eno4: ['address', 'device', 'type', 'upper_vxlan0'],
   vxlan0: ['lower_eno4', 'type'],
 };
-/** As in /proc/net/vlan. */
+/** A file as in /proc/net/vlan. */
 const vlanFile = (name: string, tag: number): string =>
   `${name}  VID: ${tag}\t REORDER_HDR: 1  dev->priv_flags: 1021\n         total frames received  9\n`;
 const VLANS: Readonly<Record<string, string>> = {

@@ -32,7 +32,7 @@ export class EgressDevices {
     return !this.#options.driver.watchesExactly(this.#watched);
   }
 
-  /** As `isDetached`, but looks at most once a second. */
+  /** Like `isDetached`, but looks at most once a second. */
   isFoundDetached(): boolean {
     const nowMs = performance.now();
     if (nowMs - this.#checkedMs < CHECK_MS) return false;

@@ -27,7 +27,7 @@ export interface DeviceLink {
   readonly refusal: string | null;
 }
 
-/** What tests of older kernels and drivers change. */
+/** Options that tests of older kernels and drivers change. */
 export interface LinkOptions {
   /** The hooks that are tried. */
   readonly hooks?: readonly Hook[];
@@ -35,7 +35,7 @@ export interface LinkOptions {
   readonly tc?: readonly TcMethod[];
 }
 
-/** As of a driver without XDP. */
+/** The error of a driver without XDP. */
 const UNTRIED = 'EOPNOTSUPP';
 
 /** The program for a hook. */
@@ -113,7 +113,7 @@ export class Links {
     return this.#links.get(ifindex)?.program.alive() === false;
   }
 
-  /** What is pinned stays attached. */
+  /** Ends the use of links; pinned ones stay attached. */
   close(): void {
     for (const { program } of this.#links.values()) program.close();
     this.#links.clear();

@@ -333,7 +333,7 @@ function scattered(index: number): string {
     : `2001:db8:5:${high.toString(16)}::${(low + 1).toString(16)}`;
 }
 
-/** Without properties that a single packet does not show. */
+/** States without properties that a single packet does not show. */
 const STATE = {
   returnTraffic: false,
   icmpWithinRate: true,

@@ -9,8 +9,8 @@ import type { UnionTable } from '../compile/unions.ts';
 
 /**
  * The early drop on one host. All calls except `prepare` are synchronous and short. Targets beyond capacity, and the
- * prefixes that contain them, are left to nftables: their elements are gone when the call returns. One test suite
- * covers every driver.
+ * prefixes that contain them, are left to nftables: their elements are gone when the call returns. One set of
+ * suites covers the kernel's hooks; the fake is a stub.
  */
 export interface EarlyDropDriver {
   /** Returns why early drop cannot work on this host, or null if it can. */

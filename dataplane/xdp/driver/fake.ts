@@ -1,19 +1,16 @@
-import { fits } from '@portcullis/core/filters/evaluate.ts';
-import { containsCidr } from '@portcullis/core/net/cidr.ts';
+import { parseAddress } from '@portcullis/core/net/address.ts';
+import { cidrOfAddress, containsCidr } from '@portcullis/core/net/cidr.ts';
 import { FakeCounterDriver } from '../../counters/fake-driver.ts';
-import type { EarlyRule, EarlyTarget, Reason, StatelessDrop } from '../compile/early-target.ts';
+import type { EarlyTarget } from '../compile/early-target.ts';
 import type { Attached, EarlyDropDriver, EarlySettings } from './driver.ts';
-import { type Flow, markKeys } from '../flows/mark-keys.ts';
-import { isAddress } from '../../counters/networks.ts';
-import { addressBytes } from '../maps/layout.ts';
+import type { Flow } from '../flows/mark-keys.ts';
 import type { SlotCount } from '../maps/map-set.ts';
 import { Targets } from '../maps/targets.ts';
-import { NO_UNIONS, type UnionTable } from '../compile/unions.ts';
-import { type FrameFacts, readFacts } from '../counting/frame-facts.ts';
+import type { UnionTable } from '../compile/unions.ts';
 
-/** A fake kernel for tests. It evaluates frames as early-drop.bpf.c does. */
+/** A stub of the kernel for tests of what loads and attaches the early drop. The suites run on the kernel alone. */
 export interface FakeEarlyDrop extends EarlyDropDriver {
-  /** What `probe` returns. */
+  /** The answer of `probe`. */
   obstacle: string | null;
   /** Thrown by the next calls. */
   fail: Error | null;
@@ -26,8 +23,10 @@ export interface FakeEarlyDrop extends EarlyDropDriver {
   readonly preparedLoads: number;
   /** The number of flows passed to `remember`. */
   readonly remembered: number;
-  /** The programs of an earlier agent: they evaluate frames until the first `enforce`. */
-  predecessor: ((frame: Buffer) => 'pass' | 'drop') | null;
+  /** The programs of an earlier agent: they evaluate packets until the first `enforce`. */
+  predecessor: (() => 'pass' | 'drop') | null;
+  /** Whether a UDP datagram to an IPv4 address passes, by ports of listed rules and remembered flows alone. */
+  passes(to: string, port: number): boolean;
 }
 
 /** `capacity`: as in KernelDriverOptions. */
@@ -45,18 +44,16 @@ class Fake implements FakeEarlyDrop {
   #prepared: { readonly targets: readonly EarlyTarget[]; readonly unions: UnionTable } | null =
     null;
   remembered = 0;
-  predecessor: ((frame: Buffer) => 'pass' | 'drop') | null = null;
+  predecessor: (() => 'pass' | 'drop') | null = null;
   readonly #counters = new FakeCounterDriver();
   readonly #all: Targets;
   #next: Map<string, EarlyTarget> | null = null;
   readonly #targets = new Map<string, EarlyTarget>();
   readonly #links = new Set<number>();
   #watched: number[] = [];
-  readonly #flows = new Set<number>();
-  readonly #hosts = new Set<number>();
+  readonly #flows = new Set<string>();
   readonly #counts = new Map<string, SlotCount>();
   #settings: EarlySettings | null = null;
-  #unions = NO_UNIONS;
 
   constructor(capacity: number) {
     this.#all = new Targets(capacity);
@@ -73,7 +70,6 @@ class Fake implements FakeEarlyDrop {
   }
 
   load(targets: readonly EarlyTarget[], settings: EarlySettings, unions: UnionTable): void {
-    this.#unions = unions;
     this.#throwIfFailing();
     this.loads++;
     if (this.#prepared?.unions === unions && sameTargets(this.#prepared.targets, targets))
@@ -145,11 +141,9 @@ class Fake implements FakeEarlyDrop {
   }
 
   remember(flows: Iterable<Flow>): void {
-    for (const flow of flows) {
+    for (const { local, localPort } of flows) {
       this.remembered++;
-      const places = markKeys(flow, 0);
-      this.#flows.add(places.flow);
-      this.#hosts.add(places.host);
+      this.#flows.add(`${local.join('.')} ${localPort}`);
     }
   }
 
@@ -171,33 +165,24 @@ class Fake implements FakeEarlyDrop {
     return [];
   }
 
-  evaluate(frame: Buffer, ifindex: number): 'pass' | 'drop' {
-    if (this.predecessor !== null) return this.predecessor(frame);
-    if (this.#settings === null) throw new Error('nothing is loaded');
-    const facts = readFacts(frame);
-    if (facts !== null && !this.#handlesVlan(facts, ifindex)) return 'pass';
-    const dropped = facts === null ? null : this.#drop(facts, frame);
-    this.#counters.count(frame, dropped !== null && isAddress(dropped.cidr));
-    return dropped === null ? 'pass' : 'drop';
+  evaluate(): 'pass' {
+    throw new Error('the fake reads no frames; the kernel does');
   }
 
-  /** Returns the target whose rules drop the frame, or null if it passes. */
-  #drop(facts: FrameFacts, frame: Buffer): EarlyTarget | null {
-    const target = this.#targetFor(facts);
-    const keeps = this.#settings?.keepReplies === true;
-    const ruled = target === null ? 'pass' : verdict(target, facts, this.#unions, keeps);
-    const reason =
-      ruled === 'pass' && keeps && mustGreet(target, facts) ? ('greetings' as const) : ruled;
-    if (target === null || reason === 'pass' || this.#mustPass(facts)) return null;
+  passes(to: string, port: number): boolean {
+    if (this.predecessor !== null) return this.predecessor() === 'pass';
+    const target = this.#targetFor(to);
+    if (target === null || this.#isReply(to, port)) return true;
+    const { rules } = target;
+    if (rules.kind === 'spilled') throw new Error('the fake reads lists of rules alone');
+    const matched = rules.rules.find((rule) => rule.port === null || rule.port === port);
+    const reason = matched?.verdict ?? rules.fallback ?? 'pass';
+    if (reason === 'pass') return true;
     const key = `${target.target} ${reason}`;
     const { packets = 0, bytes = 0 } = this.#counts.get(key) ?? {};
-    this.#counts.set(key, {
-      target: target.target,
-      reason,
-      packets: packets + 1,
-      bytes: bytes + frame.length,
-    });
-    return target;
+    const count = { packets: packets + 1, bytes: bytes + DATAGRAM_BYTES };
+    this.#counts.set(key, { target: target.target, reason, ...count });
+    return false;
   }
 
   close(): void {
@@ -208,125 +193,24 @@ class Fake implements FakeEarlyDrop {
     if (this.fail !== null) throw this.fail;
   }
 
-  #handlesVlan({ tags }: FrameFacts, ifindex: number): boolean {
-    const [outer = 0, inner = 0] = tags;
-    if (tags.length === 0) return true;
-    return (this.#settings?.vlans ?? []).some(
-      (vlan) => vlan.ifindex === ifindex && vlan.outer === outer && vlan.inner === inner,
-    );
-  }
-
-  #targetFor({ destination }: FrameFacts): EarlyTarget | null {
+  #targetFor(to: string): EarlyTarget | null {
+    const address = parseAddress(to);
+    if (!address.ok) return null;
     return [...this.#targets.values()]
-      .filter(({ cidr }) => containsCidr(cidr, destination))
+      .filter(({ cidr }) => containsCidr(cidr, cidrOfAddress(address.value)))
       .reduce<EarlyTarget | null>(
         (best, one) => (best === null || one.cidr.length > best.cidr.length ? one : best),
         null,
       );
   }
 
-  #mustPass(facts: FrameFacts): boolean {
-    const { protocol, icmp, destinationPort, sourcePort, flags } = facts;
-    if (icmp !== null && ![0, 8, 128, 129].includes(icmp)) return true;
-    const { management, keepReplies, flowsComplete } = this.#settings as EarlySettings;
-    const name = protocol === 6 ? 'tcp' : protocol === 17 ? 'udp' : null;
-    if (management.some((one) => one.protocol === name && one.port === destinationPort))
-      return true;
-    if (name === 'udp' && DHCP.includes(`${sourcePort} ${destinationPort}`)) return true;
-    if (!keepReplies) return false;
-    if (!flowsComplete) return protocol !== 6 || (flags & 0x12) !== 2;
-    const places = markKeys(
-      {
-        family: facts.destination.family,
-        protocol,
-        local: addressBytes(facts.destination),
-        remote: addressBytes(facts.source),
-        localPort: destinationPort ?? 0,
-        remotePort: sourcePort ?? 0,
-      },
-      0,
-    );
-    return this.#hosts.has(places.host) && this.#flows.has(places.flow);
+  #isReply(to: string, port: number): boolean {
+    const { keepReplies = false, flowsComplete = false } = this.#settings ?? {};
+    return keepReplies && (!flowsComplete || this.#flows.has(`${to} ${port}`));
   }
 }
 
-const DHCP: readonly string[] = ['67 68', '547 546'];
-
-/** A filter of the port drops the packet, unless its source is validated. */
-function mustGreet(target: EarlyTarget | null, facts: FrameFacts): boolean {
-  const { protocol, destinationPort, payload } = facts;
-  const found = target?.greetedPorts.find(({ port }) => port === destinationPort);
-  if (found === undefined || protocol !== 17 || payload === null) return false;
-  return !found.greetings.signatures.some((one) => fits(one, payload));
-}
-
-function verdict(
-  { rules, spilled, statelessDrops }: EarlyTarget,
-  facts: FrameFacts,
-  unions: UnionTable,
-  keepsReplies: boolean,
-): 'pass' | Reason {
-  if (statelessDrops.some((one) => dropsStatelessly(one, facts, keepsReplies)))
-    return 'mitigations';
-  if (rules.kind === 'listed') {
-    const matched = rules.rules.find((rule) => matches(rule, facts, unions));
-    return matched?.verdict ?? rules.fallback ?? 'pass';
-  }
-  const key = keyOf(facts);
-  const source = addressBytes(facts.source);
-  for (const [index, form] of rules.forms.entries()) {
-    const masked = form.sourceMask === null ? null : and(source, form.sourceMask);
-    const found = spilled.find(
-      (one) =>
-        one.form === index &&
-        one.match === (key & form.mask) &&
-        (masked === null || one.source?.equals(masked) === true),
-    );
-    if (found !== undefined) return found.verdict;
-  }
-  return rules.fallback ?? 'pass';
-}
-
-function dropsStatelessly(
-  drop: StatelessDrop,
-  { protocol, source, sourcePort }: FrameFacts,
-  keepsReplies: boolean,
-): boolean {
-  if (drop.kind === 'source') {
-    if (drop.strangersOnly && !keepsReplies) return false;
-    return protocol === drop.protocol && containsCidr(drop.source, source);
-  }
-  const isSafe = drop.safe.some((network) => containsCidr(network, source));
-  return protocol === 17 && sourcePort === drop.sourcePort && !isSafe;
-}
-
-function matches(
-  rule: EarlyRule,
-  { protocol, destinationPort, source }: FrameFacts,
-  unions: UnionTable,
-): boolean {
-  if (rule.sets !== null) {
-    const number = unions.numbers.get(rule.sets.name);
-    if (number === undefined) return false;
-    // The networks are sorted, so the last match is the longest.
-    const around = unions.networks[source.family].findLast(({ cidr }) =>
-      containsCidr(cidr, source),
-    );
-    const inside = (((around?.bits ?? 0n) >> BigInt(number)) & 1n) === 1n;
-    return inside === rule.sets.inside;
-  }
-  if (rule.protocol !== null && rule.protocol !== protocol) return false;
-  if (rule.port !== null && rule.port !== destinationPort) return false;
-  return rule.source === null || containsCidr(rule.source, source);
-}
-
-function keyOf({ protocol, destinationPort }: FrameFacts): number {
-  return protocol * 65_536 + (destinationPort === null ? 0 : 2 ** 24 + destinationPort);
-}
-
-function and(a: Buffer, b: Buffer): Buffer {
-  return Buffer.from(a.map((byte, index) => byte & (b[index] ?? 0)));
-}
+const DATAGRAM_BYTES = 60;
 
 function sameTargets(a: readonly EarlyTarget[], b: readonly EarlyTarget[]): boolean {
   const some = new Set(a);

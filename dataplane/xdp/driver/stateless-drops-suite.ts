@@ -63,7 +63,7 @@ export function statelessDropsSuite(fresh: () => EarlyDropDriver): void {
   it('leaves to nftables what the target has answered of a named source, and all where answers are unknown', () => {
     for (const { server, from } of ADDRESSES) {
       const source = `${from}9`;
-      const driver = loaded(attacked(server, { source, limit: STRANGERS }));
+      const driver = loaded(attacked(server, { source, limit: UNANSWERED }));
       const flood = udpPacket(source, server, GAME);
       assert.equal(evaluate(driver, flood), 'drop');
       const { family, sourcePort } = flood;
@@ -80,10 +80,10 @@ export function statelessDropsSuite(fresh: () => EarlyDropDriver): void {
       driver.configure(EARLY_SETTINGS);
       assert.equal(evaluate(driver, forged), 'drop');
       // Conntrack knows the connections of TCP by their sequence numbers.
-      const tcp = loaded(attacked(server, { protocol: 'tcp', source, limit: STRANGERS }));
+      const tcp = loaded(attacked(server, { protocol: 'tcp', source, limit: UNANSWERED }));
       assert.equal(evaluate(tcp, { ...flood, protocol: 6 }), 'pass');
       const whole = loaded(
-        attacked(server, { source, limit: STRANGERS }, { source, ref: 'mitigation:2' }),
+        attacked(server, { source, limit: UNANSWERED }, { source, ref: 'mitigation:2' }),
       );
       whole.configure({ ...EARLY_SETTINGS, keepReplies: false });
       assert.equal(evaluate(whole, flood), 'drop');
@@ -140,7 +140,7 @@ export function statelessDropsSuite(fresh: () => EarlyDropDriver): void {
 
   it('drops nothing for mitigations that observe, limit a rate or match fragments', () => {
     for (const { server, from } of ADDRESSES) {
-      const limit = { per: 'destination', pps: 0, strangersOnly: false } as const;
+      const limit = { per: 'destination', pps: 0, unansweredOnly: false } as const;
       const answer = { ...udpPacket(`${from}9`, server, GAME), sourcePort: DNS };
       const others: readonly Partial<Mitigation>[] = [
         { ...REFLECTOR, mode: 'observe' },
@@ -155,7 +155,7 @@ export function statelessDropsSuite(fresh: () => EarlyDropDriver): void {
 }
 
 const REFLECTOR = { sourcePort: DNS } as const;
-const STRANGERS = { per: 'source', pps: 0, strangersOnly: true, answeredPps: 250 } as const;
+const UNANSWERED = { per: 'source', pps: 0, unansweredOnly: true, answeredPps: 250 } as const;
 
 function attacked(target: string, ...changes: readonly Partial<Mitigation>[]): Policy {
   const mitigations = changes.map(

@@ -81,7 +81,7 @@ export interface Encoded {
 /** Numbers of the loaded unions of source sets, by name. */
 export type Unions = ReadonlyMap<string, number>;
 
-/** What an element contains besides its rules. */
+/** The content of an element besides its rules. */
 export interface Placement {
   readonly slot: number;
   /** Must differ from the version of any element that this one may replace. */
@@ -257,7 +257,7 @@ function portBits({ protocol, port }: EarlyRule): bigint {
   return protocol === null || port === null ? EVERY_BIT : bitOf(packetKey(protocol, port));
 }
 
-/** By the first octet of IPv4 and the first four of IPv6. A shorter source network could match any packet. */
+/** Bits by the first octet of IPv4 and the first four of IPv6. A shorter source network could match any packet. */
 function sourceBits({ source }: EarlyRule): bigint {
   if (source === null) return EVERY_BIT;
   const { family, value, length } = source;

@@ -349,7 +349,7 @@ export class MapSet {
     ];
   }
 
-  /** Without room for its greetings, nftables alone evaluates the port. */
+  /** Encodes a port: without room for its greetings, nftables alone evaluates the port. */
   #encodeGreeted({ port, greetings: { encoded } }: GreetedPort, slot: number): Encoded[] {
     const known = this.#greetings.indexOf(encoded);
     const index = known < 0 ? this.#greetings.length : known;

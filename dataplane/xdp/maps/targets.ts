@@ -33,7 +33,7 @@ export class Targets {
     return [...this.#byName.values()].filter(({ target }) => !this.#excluded.has(target));
   }
 
-  /** Which of these targets `replace` would load. */
+  /** Selects the targets that `replace` would load. */
   loadable(targets: readonly EarlyTarget[]): EarlyTarget[] {
     if (this.#limit === Infinity) return [...targets];
     const others = new Targets(this.#limit);

@@ -24,7 +24,7 @@ export interface OverlayScope {
   readonly safelist: readonly string[];
 }
 
-/** What control put into the policy of the subject. */
+/** The part of the subject's policy that control wrote. */
 export type ControlPolicy = Pick<Policy, 'mitigations' | 'filters'>;
 
 export interface OverlayFacts {
@@ -44,7 +44,10 @@ export interface OverlayFacts {
 
 /** The time to live since the last renewal: a dead agent leaves mitigations for no longer. */
 export const OVERLAY_TTL_MS = 600_000;
-/** What control has not mitigated itself by this time after its return, it does not want mitigated. */
+/**
+ * The time to hand over: what control has not mitigated itself by this time after its return, it does not want
+ * mitigated.
+ */
 const HANDOVER_MS = 15_000;
 const MAX_ENTRIES = 256;
 

@@ -1,6 +1,6 @@
 import { startLoad } from './rounds.ts';
 
-/** What an attacker has: the control plane, and keys of an organisation of its own with the default limits. */
+/** The means of an attacker: the control plane, and keys of an organisation of its own with the default limits. */
 export interface AttackedControl {
   readonly port: number;
   readonly databaseUrl: string;

@@ -17,7 +17,7 @@ import { writeRows } from './writes.ts';
 
 const IDLE_MS = 5000;
 
-/** What a read and a write of the public interface cost beside the least that could answer them. */
+/** The time that a read and a write of the public interface cost beside the least that could answer them. */
 export const controlBench: Bench = {
   name: 'control',
   missing: () => null,

@@ -9,7 +9,7 @@ const ORGANISATIONS = 5_000;
 const ADDRESSES = 10_000;
 const RULES = 10;
 
-/** What large fleet files take, by the command, with the start of its process. The last one stays applied. */
+/** The time that large fleet files take, by the command, with the start of its process. The last one stays applied. */
 export function fleetFileRows(
   say: (line: string) => void,
   databaseUrl: string,

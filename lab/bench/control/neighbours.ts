@@ -14,10 +14,10 @@ import { mustAnswer, ROUND_MS, startLoad } from './rounds.ts';
 /** Quiet and beside the attacker in turn, so that what else the machine does meets both alike. */
 const ROUNDS = 3;
 const KEYS = 5;
-/** What an attacker may cost the others: so many times their quiet p99. */
+/** The delay that an attacker may cost the others: so many times their quiet p99. */
 const GOAL = 2;
 
-/** What one organisation waits beside an attacker at full speed, for each attacker. */
+/** The time that one organisation waits beside an attacker at full speed, for each attacker. */
 export const neighboursBench: Bench = {
   name: 'neighbours',
   missing: () => null,

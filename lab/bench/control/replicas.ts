@@ -13,7 +13,7 @@ const ORGANISATIONS = 1_000;
 const CLIENTS = 64;
 const ROUNDS = 4;
 const DURATION_MS = 5_000;
-/** Of every tenant: more than a round can write. */
+/** Rules of every tenant: more than a round can write. */
 const RULES_PER_ROUND = 8;
 
 interface Tenant {
@@ -21,7 +21,7 @@ interface Tenant {
   readonly key: string;
 }
 
-/** What 64 clients of 1,000 organisations can write through one replica of control, and through two. */
+/** The writes that 64 clients of 1,000 organisations make through one replica of control, and through two. */
 export const replicasBench: Bench = {
   name: 'replicas',
   missing: () => null,

@@ -15,7 +15,7 @@ const ROUNDS = 4;
 /** Ports of rounds that the other rows of writes do not use. */
 const FIRST_ROUND = 100;
 
-/** What writes cost beside event streams of the same organisation that are never read. */
+/** The cost of writes beside event streams of the same organisation that are never read. */
 export async function streamRows(
   say: (line: string) => void,
   control: { readonly child: ChildProcess; readonly port: number; readonly databaseUrl: string },

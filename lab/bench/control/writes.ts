@@ -8,7 +8,7 @@ import { CONNECTIONS, mean, mustAnswer, ROUND_MS, ROUNDS, runLoad } from './roun
 
 const MANY_CONNECTIONS = 50;
 
-/** What writes cost beside the least that could store them. */
+/** The cost of writes beside the least that could store them. */
 export async function writeRows(
   say: (line: string) => void,
   port: number,

@@ -13,7 +13,7 @@ const NAMES: Readonly<Record<Family, string>> = { 4: 'IPv4', 6: 'IPv6' };
 type Times = ReadonlyMap<string, number>;
 type Say = (line: string) => void;
 
-/** What a dropped packet costs, of every way to judge it, on one core with the generator and without detection. */
+/** The cost of a dropped packet, of every way to judge it, on one core with the generator and without detection. */
 export const dataplaneBench: Bench = {
   name: 'dataplane',
   missing: () => missing(['root', 'netns', 'nft', 'bpf', 'ethtool']),
@@ -120,7 +120,7 @@ function shapeRows(times: Times): Row[] {
   ];
 }
 
-/** What else the stages may have to hold: a large country, and flows of the protected side. */
+/** Other load that the stages may have to hold: a large country, and flows of the protected side. */
 async function burdenRows(say: Say): Promise<Row[]> {
   const subjects = new Subjects('burden');
   const plainly = fleetOf(4, {});

@@ -24,7 +24,7 @@ const LINK = 'link';
 
 export interface BenchEdgeOptions {
   readonly sets?: SourceSets['sets'];
-  /** What the edge counts traffic of, and detects attacks on. */
+  /** Networks that the edge counts traffic of, and detects attacks on. */
   readonly scopes?: readonly WatchScope[];
   readonly env?: NodeJS.ProcessEnv;
 }
@@ -93,7 +93,7 @@ export class BenchEdge {
     return this.#generation;
   }
 
-  /** What it says of itself, at the next heartbeat. */
+  /** The report that it says of itself, at the next heartbeat. */
   async reported(): Promise<EdgeReport> {
     this.#report = null;
     while (this.#report === null) await this.#heard();

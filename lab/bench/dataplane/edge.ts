@@ -147,7 +147,7 @@ function opened(policy: Policy): Policy {
   return { ...policy, rules: [rule, ...rules] };
 }
 
-/** Of the edge's process over a time in which nothing, or `change`, happens. */
+/** Resources of the edge's process over a time in which nothing, or `change`, happens. */
 async function usedIn(
   edge: BenchEdge,
   ms: number,

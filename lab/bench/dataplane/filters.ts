@@ -15,7 +15,7 @@ const ADDRESS = addressOf(4, 0);
 const CLIENT_PORT = 40_000;
 /** Sources under this mask of 11.0.0.0: each sends less than a validated source may. */
 const CLIENTS = 4_096;
-/** What the generator's packets carry. */
+/** The payload of the generator's packets. */
 const PAYLOAD = Buffer.alloc(18);
 
 const plan = (clients: number, tcpShare: number): Omit<Plan, 'to' | 'from'> => ({
@@ -31,7 +31,7 @@ const plan = (clients: number, tcpShare: number): Omit<Plan, 'to' | 'from'> => (
 const FORGED = 1 << 24;
 
 /**
- * What each filter costs: a flood of forged sources, and traffic of validated ones, through the edge's own process, beside
+ * The cost of each filter: a flood of forged sources, and traffic of validated ones, through the edge's own process, beside
  * the same edge without it. All TCP filters take the path of `tcp-syn-proxy` until a connection is open.
  */
 export const filtersBench: Bench = {

@@ -27,7 +27,7 @@ const TURNS = 3;
 const PROBE = 200_000;
 /** Bytes before a packet as drivers without XDP leave them. */
 const DRIVER_HEADROOM = 96;
-/** Of all attacked at once. */
+/** The count of all attacked at once. */
 const ATTACKED = 10;
 const AGENT_PERCENT = 10;
 const MITIGATED_MS = 1_000;
@@ -47,7 +47,7 @@ type Results = ReadonlyMap<string, readonly Taken[]>;
 type Say = (line: string) => void;
 
 /**
- * What a packet of a flood costs at an edge as it runs: its process counts, samples and detects meanwhile, as
+ * The cost of a packet of a flood at an edge as it runs: its process counts, samples and detects meanwhile, as
  * `portcullis edge` does. Goals are judged by these rows.
  */
 export const floodBench: Bench = {
@@ -232,7 +232,7 @@ const MITIGATIONS: readonly Mitigation[] = [
     ...UDP_MITIGATION,
     ref: 'mitigation:2',
     destinationPort: OPEN_PORT,
-    limit: { per: 'source', pps: 500, strangersOnly: true },
+    limit: { per: 'source', pps: 500, unansweredOnly: true },
   },
 ];
 
@@ -241,7 +241,7 @@ type Compared = readonly [what: string, name: string, baseline: string, goal: nu
 const RAW = 'raw XDP_DROP';
 const BARE = 'a bare ingress drop';
 const FORWARDING = 'forwarding that follows connections';
-/** What is compared: the words, the case, its baseline and the least ratio. */
+/** The compared values: the words, the case, its baseline and the least ratio. */
 const COMPARED: readonly Compared[] = [
   [`random addresses: XDP beside ${RAW}`, 'XDP', 'raw', 0.75],
   [`ten addresses: XDP beside ${RAW}`, 'XDP ten', 'raw', null],

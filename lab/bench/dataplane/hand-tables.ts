@@ -6,7 +6,7 @@ import { DEVICE } from '../generator/traffic.ts';
 const HOOK = 'type filter hook prerouting priority -290; policy accept;';
 const TYPE: Readonly<Record<Family, string>> = { 4: 'ipv4_addr', 6: 'ipv6_addr' };
 const IP: Readonly<Record<Family, string>> = { 4: 'ip', 6: 'ip6' };
-/** Of every network that these policies name. */
+/** The mask of every network that these policies name. */
 const MASK: Readonly<Record<Family, string>> = {
   4: '255.255.255.0',
   6: 'ffff:ffff:ffff:ffff::',

@@ -1,4 +1,4 @@
-/** What a fleet of a size costs. Times are of a packet that is dropped, in nanoseconds. */
+/** The cost of a fleet of a size. Times are of a packet that is dropped, in nanoseconds. */
 export interface Cost {
   readonly addresses: number;
   readonly rules: number;

@@ -30,9 +30,9 @@ export function sourceSetsOf({ geo }: Fleet): Readonly<Record<string, readonly s
   return { [COUNTRY]: networks };
 }
 
-/** What addresses that deny everything else let in from anywhere. No other rule names this port. */
+/** The port that addresses that deny everything else let in from anywhere. No other rule names this port. */
 export const OPEN_PORT = 27_015;
-/** What addresses that let everything else pass deny to everybody. */
+/** The port that addresses that let everything else pass deny to everybody. */
 export const CLOSED_PORT = 19;
 /** Where packets come from that no rule names. */
 const STRANGERS: Readonly<Record<Family, string>> = { 4: '11.0.0.0', 6: '2001:db8:bad::' };
@@ -92,7 +92,10 @@ export function floodOf({ family, addresses, geo }: Fleet): Omit<Plan, 'to' | 'f
   };
 }
 
-/** What addresses that deny everything else let in, from four clients of each: connection tracking has room for them. */
+/**
+ * Packets that addresses that deny everything else let in, from four clients of each: connection tracking has room
+ * for them.
+ */
 export function passingOf(fleet: Fleet): Omit<Plan, 'to' | 'from'> {
   return {
     ...floodOf(fleet),

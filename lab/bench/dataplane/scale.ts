@@ -12,7 +12,7 @@ type Size = Pick<Fleet, 'addresses' | 'rules'>;
 type Say = (line: string) => void;
 
 const LARGE: Size = { addresses: 100_000, rules: 10 };
-/** By address, then by rule. */
+/** Sizes by address, then by rule. */
 const SIZES: readonly Size[] = [
   { addresses: 100, rules: 10 },
   { addresses: 1_000, rules: 10 },

@@ -25,11 +25,11 @@ interface EdgeOptions {
   /** Where packets are dropped early. */
   readonly mode?: DeviceMode['xdp'];
   readonly sets?: SourceSets['sets'];
-  /** What it counts traffic of, and detects attacks on. */
+  /** Networks whose traffic it counts and on which it detects attacks. */
   readonly scopes?: BenchEdgeOptions['scopes'];
 }
 
-/** What is measured, each on a target of its own. Everything ends with `destroy`. */
+/** The measured subjects, each on a target of its own. Everything ends with `destroy`. */
 export class Subjects {
   readonly range: Range;
   readonly #descriptors: Descriptor[] = [];
@@ -102,7 +102,7 @@ export class Subjects {
     return { target, edge };
   }
 
-  /** Of the edge that was started last. */
+  /** The start of the edge that was started last. */
   get startMs(): number {
     return this.#startMs;
   }

@@ -23,11 +23,13 @@ import { within } from '../within.ts';
 
 const THRESHOLD = { pps: 2000, mbps: 1000 } as const;
 const NETWORKS = ['203.0.113.0/24', '2001:db8:5::/64'] as const;
-/** Longer than FastNetMon's ban time and its rounds of 5 s: it looks whether an attack is over when those have passed. */
+/**
+ * Longer than FastNetMon's ban time and its rounds of 5 s: it looks whether an attack is over when those have passed.
+ */
 const FLOOD_SECONDS = 20;
 const HOLD_SECONDS = 5;
 const BAN_SECONDS = 10;
-/** What is usual is learnt, and rates of both have settled. */
+/** The time in which usual traffic is learnt, and rates of both have settled. */
 const CALM_MS = 5000;
 /** The longest that an end is waited for. */
 const END_MS = 25_000;
@@ -112,7 +114,7 @@ function strayRow(
   };
 }
 
-/** What we see the input with. */
+/** Starts our detector with its input. */
 async function startOurs(
   host: Namespace,
   folder: string,

@@ -7,7 +7,7 @@ import { within } from '../within.ts';
 import { FIRST } from './first.ts';
 import type { Namespace } from '../../stack/netns.ts';
 
-/** What it reads: packets of a device, or exports that come to a port. */
+/** The input that it reads: packets of a device, or exports that come to a port. */
 export type FastNetMonInput =
   | { readonly kind: 'packets'; readonly device: string }
   | { readonly kind: 'sflow' | 'netflow'; readonly port: number };
@@ -26,7 +26,7 @@ export interface Notice {
   readonly atMs: number;
   readonly ip: string;
   readonly kind: 'ban' | 'attack_details' | 'unban';
-  /** As it names it; null where it does not. */
+  /** The type as it names it; null where it does not. */
   readonly type: string | null;
   readonly peakPps: number | null;
 }

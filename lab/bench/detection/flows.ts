@@ -53,7 +53,7 @@ function plain(name: string, value: number): Row {
   return { name, value, unit: 'records/s', baseline: null, goal: null };
 }
 
-/** By the CPU time of this process, the median of rounds; the first warms up. */
+/** The rate by the CPU time of this process, the median of rounds; the first warms up. */
 function decodeRate({ datagrams, recordsEach }: Load, adds: boolean): number {
   const aggregate = new Aggregate({
     prefixes: null,

@@ -20,7 +20,7 @@ export interface CollectorTrialOptions {
   readonly holdSeconds: number;
 }
 
-/** What events tell of each attack, dated by when they came. */
+/** Times that events tell of each attack, dated by when they came. */
 export class Sightings {
   readonly #known = new Map<string, Sighting>();
 
@@ -45,7 +45,7 @@ export class Sightings {
 export class OurCollector {
   readonly #child: ChildProcess;
   readonly #sightings = new Sightings();
-  /** By subject, as it was reported last. */
+  /** Attacks by subject, as it was reported last. */
   readonly attacks = new Map<string, Attack>();
   #counters: Readonly<Record<string, number>> = {};
 

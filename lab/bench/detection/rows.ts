@@ -27,7 +27,7 @@ function inWords({ detectedAfter, peakError, endReportedAfter, type }: Verdict):
 }
 
 /**
- * What many floods of one strength come to. Of what nobody saw, nothing can be said: then the row is missing.
+ * Rows that many floods of one strength come to. Of what nobody saw, nothing can be said: then the row is missing.
  * How soon an end is reported is what hold and ban times make it: no goal.
  */
 export function rowsOf(

@@ -1,7 +1,10 @@
 import type { Notice } from './fastnetmon.ts';
 import type { Sighting } from './trial.ts';
 
-/** What FastNetMon's notices tell of each address: from a ban to the next, the last word about type and peak. */
+/**
+ * Sightings that FastNetMon's notices tell of each address: from a ban to the next, the last word about type and
+ * peak.
+ */
 export function sightingsOf(notices: readonly Notice[]): Sighting[] {
   const sightings: Sighting[] = [];
   for (const notice of notices) {

@@ -7,13 +7,16 @@ export interface Trial {
   readonly name: string;
   readonly kind: FloodKind;
   readonly target: string;
-  /** Of the threshold. */
+  /** The factor of the threshold. */
   readonly factor: number;
   /** Null: a download, which is no attack. */
   readonly type: AttackType | null;
 }
 
-/** Of one attack, what a detector reported, and the wall clock when it was received outside of the detector. */
+/**
+ * The sighting of one attack, what a detector reported, and the wall clock when it was received outside of the
+ * detector.
+ */
 export interface Sighting {
   readonly ip: string;
   readonly openedAtMs: number;

@@ -31,16 +31,16 @@ const CALM_MS = 60_000;
 const SETTLE_MS = 60_000;
 const PLOT = join(import.meta.dirname, '..', '..', '..', 'docs', 'fleet-cost.svg');
 
-/** What a fleet of this number of edges costs while rules are written. */
+/** The cost of a fleet of this number of edges while rules are written. */
 interface Cost {
   readonly edges: number;
   readonly accepted: number;
   /** Accepted to live on every edge, in milliseconds. */
   readonly propagation: readonly number[];
-  /** Of one core, in per cent. */
+  /** The share of one core, in per cent. */
   readonly controlCpu: number;
   readonly databaseCpu: number;
-  /** Of the processes of edges, which the other hosts would run. */
+  /** The time of the processes of edges, which the other hosts would run. */
   readonly edgesCpu: number;
   readonly controlMib: number;
   readonly natsKibPerWrite: number;
@@ -248,7 +248,7 @@ async function endAtOnce(child: ChildProcess | null): Promise<void> {
   await ended;
 }
 
-/** Of all PostgreSQL processes of this host. */
+/** The time of all PostgreSQL processes of this host. */
 function databaseCpuMs(): number {
   let sum = 0;
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {

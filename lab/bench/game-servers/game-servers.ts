@@ -25,7 +25,7 @@ const AGAIN_MS = 50;
 
 type Say = (line: string) => void;
 
-/** What game servers cost: a call on one, a look at one, a list of many, and an agent that has many. */
+/** The cost of game servers: a call on one, a look at one, a list of many, and an agent that has many. */
 export const gameServersBench: Bench = {
   name: 'game-servers',
   missing: () => missing(['root', 'netns', 'nft', 'bpf', 'postgres', 'docker']),

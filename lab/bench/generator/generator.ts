@@ -10,7 +10,7 @@ import { type Counted, encodePlan, FRAME_BYTES, PLAN_BYTES, type Round } from '.
  * Sends packets made in the kernel, in rounds: a `Round` a line on standard input, `Counted` a line back.
  * Runs inside the network namespace of the devices it sends from.
  */
-/** As many as a poll of the device behind takes at once. */
+/** The number of packets that a poll of the device behind takes at once. */
 const BATCH = 64;
 const FIRST = Buffer.alloc(4);
 
@@ -39,7 +39,7 @@ function run({ device, ifindex, plan, packets }: Round): Counted {
   return { sent: packets, taken: taken(device) - before, ns };
 }
 
-/** What the other end of a veth took counts as sent by this one. */
+/** Counts frames: what the other end of a veth took counts as sent by this one. */
 function taken(device: string): number {
   const line = readFileSync('/proc/net/dev', 'utf8')
     .split('\n')

@@ -34,7 +34,7 @@ export interface Round {
 
 export interface Counted {
   readonly sent: number;
-  /** By the other end of the wire. */
+  /** Frames counted by the other end of the wire. */
   readonly taken: number;
   readonly ns: number;
 }
@@ -42,7 +42,7 @@ export interface Counted {
 const XDP_HEADROOM = 256;
 
 export const PLAN_BYTES = 104;
-/** Without a checksum of the frame: 64 and 78 bytes on a wire. */
+/** Lengths without a checksum of the frame: 64 and 78 bytes on a wire. */
 export const FRAME_BYTES: Readonly<Record<Family, number>> = { 4: 60, 6: 74 };
 
 export function encodePlan(plan: Plan): Buffer {

@@ -39,7 +39,7 @@ export class Range {
     this.#drain = this.#network.create('drain');
   }
 
-  /** Without `xdp` the driver refuses it, as one that has none. */
+  /** A target: without `xdp` the driver refuses it, as one that has none. */
   target({ xdp = true } = {}): Target {
     const index = this.#targets++;
     const namespace = this.#network.create(`target${index}`);

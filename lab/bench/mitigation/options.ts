@@ -7,7 +7,7 @@ export type Plane = (typeof PLANES)[number];
 export type Family = (typeof FAMILIES)[number];
 export type Control = (typeof CONTROLS)[number];
 
-/** What an attack is run on. */
+/** The setting that an attack is run on. */
 export interface Setting {
   readonly plane: Plane;
   readonly family: Family;

@@ -11,7 +11,7 @@ export function renderMitigations(page: string, runs: readonly Judged[]): string
   return replaceMade(page, COMMAND, tables(runs.toSorted((a, b) => placeOf(a) - placeOf(b))));
 }
 
-/** By setting, then as the attacks stand in the table. */
+/** Ordered by setting, then as the attacks stand in the table. */
 function placeOf({ plane, family, control, killsAgent, verdict }: Judged): number {
   const flags = [killsAgent, plane === 'nftables', control === 'away', family === 6];
   const setting = flags.reduce((sum, flag) => 2 * sum + Number(flag), 0);

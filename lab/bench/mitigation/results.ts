@@ -20,7 +20,7 @@ export function loadJudged(root: string): readonly Judged[] {
   return lines.map((line) => JSON.parse(line) as Judged);
 }
 
-/** Those of the same attack in the same setting are replaced. */
+/** Saves results: those of the same attack in the same setting are replaced. */
 export function saveJudged(root: string, runs: readonly Judged[]): readonly Judged[] {
   const all = new Map([...loadJudged(root), ...runs].map((run) => [keyOf(run), run]));
   const text = [...all.values()].map((run) => `${JSON.stringify(run)}\n`).join('');

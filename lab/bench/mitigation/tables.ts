@@ -115,7 +115,7 @@ function cellsOf({ verdict }: Judged): readonly string[] {
   ];
 }
 
-/** Of the record, and beside it what was sent if it is another. */
+/** Types of the record, and beside it what was sent if it is another. */
 function typesOf({ types, expectedType }: Verdict): string {
   if (types.length === 0) return 'none';
   const isExpected = expectedType === null || types.includes(expectedType);

@@ -9,7 +9,7 @@ import { ADDRESSES, BUSY, fillPortal, RULES } from './portal-fixture.ts';
 
 const EXECUTABLE = '/usr/bin/chromium';
 const ROUNDS = 15;
-/** What a person takes as immediate. */
+/** The time that a person takes as immediate. */
 const GOAL_MS = 100;
 /** The page is still for this long: what an input caused has been painted. */
 const STILL_MS = 400;

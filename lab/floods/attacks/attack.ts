@@ -11,7 +11,7 @@ export const ASKED = '61736b';
 export const FLOOD_PPS = 6_000;
 export const FLOOD_SECONDS = 6;
 
-/** Which clients beside an attack its sources are forged from. */
+/** The clients beside an attack its sources are forged from. */
 export type ForgedClients = { readonly clients: 'old' | 'kept'; readonly count: number };
 
 /** One part of an attack, of one kind of packets. Rate and duration are `FLOOD_PPS` and `FLOOD_SECONDS` without. */
@@ -57,7 +57,7 @@ export interface DrawnAttack {
   readonly type: AttackType | null;
   /** 1 unless said. */
   readonly records?: number;
-  /** Without: both. */
+  /** Absent: both. */
   readonly family?: 4 | 6;
 }
 

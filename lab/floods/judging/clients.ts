@@ -8,9 +8,9 @@ import type { Namespace } from '../../stack/netns.ts';
 import type { Crowd } from '../attacks/attack.ts';
 
 /**
- * Clients of an attacked host. `old`: UDP clients that were answered before. `new`: UDP clients, one after another, each from
- * a source that sends for the first time. `kept`: HTTP connections that were open before. `tcp`: an HTTP connection,
- * one after another. `busy`: one of `old` with a higher rate. `crowd`: many HTTP connections.
+ * Clients of an attacked host. `old`: UDP clients that were answered before. `new`: UDP clients, one after another,
+ * each from a source that sends for the first time. `kept`: HTTP connections that were open before. `tcp`: an HTTP
+ * connection, one after another. `busy`: one of `old` with a higher rate. `crowd`: many HTTP connections.
  */
 export const CLIENT_KINDS = ['old', 'new', 'kept', 'tcp', 'busy', 'crowd'] as const;
 export type ClientKind = (typeof CLIENT_KINDS)[number];
@@ -19,7 +19,7 @@ export interface ClientsPlan {
   readonly address: string;
   readonly game: number;
   readonly web: number;
-  /** What the game answers starts with it, as hex. */
+  /** The start of the game's answer, as hex. */
   readonly asked: string;
   readonly old: readonly string[];
   readonly kept: readonly string[];

@@ -15,13 +15,13 @@ const OLD_HOSTS = [10, 11, 12, 13];
 const KEPT_HOSTS = [20, 21, 22];
 const STRANGERS = 250;
 
-/** What is attacked in one run: nothing else was sent to this prefix before. */
+/** The place that is attacked in one run: nothing else was sent to this prefix before. */
 export interface Place {
   readonly family: 4 | 6;
   readonly index: number;
   /** The holding. */
   readonly prefix: string;
-  /** What a carpet is spread over, within the holding. */
+  /** The network that a carpet is spread over, within the holding. */
   readonly carpet: string;
   readonly address: string;
   readonly secondAddress: string;

@@ -40,7 +40,7 @@ export interface Ongoing {
   passed(): Promise<readonly number[]>;
 }
 
-/** What was sent, and where. */
+/** The work that was sent, and where. */
 export interface Done {
   readonly run: AttackRun;
   readonly place: Place;
@@ -61,7 +61,10 @@ const HEALTHY_MS = 33_000;
 /** Longer than any attack that is ended. */
 const ENDLESS_SECONDS = 60;
 
-/** One edge with its control plane and a server behind it, which many attacks are sent to, each to a prefix of its own. */
+/**
+ * One edge with its control plane and a server behind it, which many attacks are sent to, each to a prefix of its
+ * own.
+ */
 export class TestBed {
   readonly internet: Internet;
   readonly stack: Stack;
@@ -123,7 +126,10 @@ export class TestBed {
     for (const step of this.#undo.splice(0).toReversed()) await step();
   }
 
-  /** Sends an attack with all clients beside it; once more to another prefix if the machine may be why a goal was missed. */
+  /**
+   * Sends an attack with all clients beside it; once more to another prefix if the machine may be why a goal was
+   * missed.
+   */
   async send(attack: DrawnAttack, family: 4 | 6, options: RunOptions = {}): Promise<Done> {
     const first = await this.sendOnce(attack, family, options);
     return isDoubtful(first.run) ? this.sendOnce(attack, family, options) : first;
@@ -185,7 +191,9 @@ export class TestBed {
     await pause(5_000);
   }
 
-  /** Control is killed, and started again by its supervisor. Resolves when these prefixes have records, or never will. */
+  /**
+   * Control is killed, and started again by its supervisor. Resolves when these prefixes have records, or never will.
+   */
   async restartControl(places: readonly Place[]): Promise<void> {
     process.kill(this.stack.pidOf('control/main.ts'), 'SIGKILL');
     const deadline = performance.now() + REMEMBERED_MS;

@@ -14,7 +14,7 @@ export interface Snapshot {
 export interface AttackRun {
   readonly attack: DrawnAttack;
   readonly family: 4 | 6;
-  /** Of each vector, by the sender's own count. */
+  /** The reports of each vector, by the sender's own count. */
   readonly floods: readonly FloodReport[];
   readonly passed: readonly Snapshot[];
   readonly tries: Tries;
@@ -33,19 +33,19 @@ type RunRecord = Pick<
 export interface Served {
   readonly sent: number;
   readonly served: number;
-  /** Of those served; null without any. */
+  /** The latency of those served; null without any. */
   readonly p95Ms: number | null;
 }
 
-/** What a mitigation did, in shares from 0 to 1 and in milliseconds. */
+/** The effect of a mitigation, in shares from 0 to 1 and in milliseconds. */
 export interface Verdict {
   readonly name: string;
   readonly family: 4 | 6;
   readonly types: readonly string[];
   readonly expectedType: AttackType | null;
-  /** Of everything that was sent. */
+  /** The share of everything that was sent. */
   readonly passed: number | null;
-  /** Of vectors above a threshold, of what was sent two seconds after they passed it; null without any. */
+  /** The share of vectors above a threshold, of what was sent two seconds after they passed it; null without any. */
   readonly passedAfter: number | null;
   /** The same in packets a second. */
   readonly passedAfterPps: number | null;
@@ -57,7 +57,7 @@ export interface Verdict {
   /** Between the last packet and the end on record. */
   readonly endMs: number | null;
   readonly heldUpMs: number;
-  /** What was missed, in words; empty when every goal was met. */
+  /** The goals that were missed, in words; empty when every goal was met. */
   readonly misses: readonly string[];
 }
 
@@ -155,7 +155,7 @@ interface After {
   readonly toMs: number;
 }
 
-/** Of vectors that overlap or follow each other, the time in which any of them counts. */
+/** The seconds of vectors that overlap or follow each other, the time in which any of them counts. */
 function secondsTogether(parts: readonly After[]): number {
   let seconds = 0;
   let untilMs = 0;

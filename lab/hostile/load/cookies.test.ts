@@ -14,11 +14,11 @@ import { tokenOf } from '@portcullis/control/testing/people.ts';
 const cookieOf = (token: string): string => `${sessionCookieName('https:')}=${token}`;
 const guess = (): string => cookieOf(randomBytes(32).toString('base64url'));
 const ATTACKER = '2001:db8:0:1::1';
-/** What one source may try at once; a slow machine gets some back meanwhile. */
+/** The burst of one source; a slow machine gets some back meanwhile. */
 const BURST = 60;
 const TRIES = 500;
 
-/** What reads sessions, and how many queries it made. */
+/** Counts what reads sessions, and how many queries it made. */
 async function countQueries(t: TestContext): Promise<{ access: Access; queries: () => number }> {
   const { db } = await startEnvironment(t);
   let queries = 0;

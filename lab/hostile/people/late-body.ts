@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { TestContext } from 'node:test';
 import { sql } from 'kysely';
-import { MERGE_PATCH } from '@portcullis/contract/endpoint.ts';
 import type { Access } from '@portcullis/control/access/index.ts';
 import type { Db } from '@portcullis/control/db/database.ts';
 import type { TestEnvironment } from '@portcullis/control/testing/fixture.ts';
@@ -52,7 +51,7 @@ export async function startWithLateBodies(t: TestContext): Promise<LateBodies> {
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     socket.write(
       `${method} ${path} HTTP/1.1\r\nHost: portcullis.example\r\nConnection: close\r\n` +
-        `Content-Type: ${method === 'PATCH' ? MERGE_PATCH : 'application/json'}\r\nContent-Length: ${length}\r\n${lines.join('')}\r\n`,
+        `Content-Type: ${method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'}\r\nContent-Length: ${length}\r\n${lines.join('')}\r\n`,
     );
     await checked;
     return {

@@ -124,7 +124,7 @@ function pathOf({ prefix, row }: Entry): string {
   return (prefix + row.path).replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '999999');
 }
 
-/** What the holders themselves are, and what the first check of a request notes. */
+/** The tables of the holders, and those that the first check of a request notes. */
 const OWN = ['api_keys', 'people', 'members', 'sessions', 'sign_in_attempts', 'audit'];
 
 /** Sends the head of each row, ends the right in each way, and then sends the body. */

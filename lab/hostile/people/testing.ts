@@ -145,7 +145,7 @@ export async function roleIn(
   return rows[0]?.role ?? null;
 }
 
-/** What a mail server would have sent for this invitation: its token, which the inviter never sees. */
+/** The token that a mail server would have sent for this invitation: its token, which the inviter never sees. */
 export async function mailedToken({ db }: TestEnvironment, email: string): Promise<string> {
   const token = `mailed to ${email}`.replaceAll(/[^\w]/g, '-').padEnd(43, '_');
   await sql`

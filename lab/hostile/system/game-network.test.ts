@@ -15,7 +15,7 @@ const PORT = 9000;
 const BRIDGE = 'pcn1';
 const TABLE = 'portcullis_node_hostile';
 const PUBLIC = ['1.1.1.1', '168.63.129.17', '198.17.255.255', '2606:4700::1111'];
-/** Of the list, what a kernel forwards. */
+/** The part of the list that a kernel forwards. */
 const CLOSED = `
   168.63.129.16 192.0.0.192 100.100.100.200 169.254.169.254 198.18.0.1 198.19.255.254 10.1.2.3 172.31.0.1 192.168.9.9
   192.0.2.9 192.88.99.1 198.51.100.9 203.0.113.9 240.0.0.1 fd00:ec2::254 fd20:ce::254 64:ff9b::a83f:8110 64:ff9b:1::a00:1

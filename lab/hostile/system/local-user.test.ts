@@ -75,7 +75,7 @@ function everythingBelow(folder: string): string[] {
   return stdout.split('\0').filter(Boolean);
 }
 
-/** What the stranger can do, by paths below the folder. */
+/** Attempts that the stranger can do, by paths below the folder. */
 function attempts(paths: readonly string[], folder: string): string[] {
   const [program, ...args] = [...STRANGER, '/usr/bin/perl', '-e', TRY];
   const ran = spawnSync(program ?? '', args, { input: paths.join('\0'), encoding: 'utf8' });

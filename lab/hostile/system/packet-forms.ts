@@ -151,7 +151,7 @@ function udp({ source, destination, port }: Datagram, payload: string, protocol 
 interface Header {
   readonly protocol?: number;
   readonly options?: Buffer;
-  /** As the field of the header has it. */
+  /** The number as the field of the header has it. */
   readonly fragment?: number;
   readonly number?: number;
 }
@@ -180,7 +180,7 @@ function ipv4(
 }
 
 let lastNumber = 0;
-/** Of a datagram: all of its fragments have it. */
+/** The number of a datagram: all of its fragments have it. */
 function nextNumber(): number {
   lastNumber += 1;
   return lastNumber;

@@ -24,7 +24,7 @@ import type { Usage } from '@portcullis/link/transport/relay.ts';
 import { skipUnless } from '../../requirements.ts';
 import { changedClaims, NatsServer } from '../../stack/nats-server.ts';
 
-/** As version 0.1 signed every account. */
+/** The limits as version 0.1 signed every account. */
 const LIMITS_BEFORE = {
   subs: -1,
   data: -1,
@@ -100,6 +100,7 @@ function configBefore({ operator, system, account }: NatsInstallation): string {
       (nats) => ({ ...nats, limits: LIMITS_BEFORE }),
     );
   return renderServerConfig({
+    folder: '.',
     listen: '127.0.0.1:-1',
     operator: operatorClaims(operator, system.publicName),
     accounts: {

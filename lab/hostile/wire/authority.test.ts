@@ -271,7 +271,7 @@ async function watching(db: Db) {
   let sequence = 0;
   return {
     watch,
-    /** What the collector reports, and what an edge counts of the victim meanwhile. */
+    /** The comparison of what the collector reports, and what an edge counts of the victim meanwhile. */
     async report(
       buckets: number,
       rates: Readonly<Record<string, number>>,

@@ -21,7 +21,7 @@ import type { AgentRef, AgentRequest } from '@portcullis/link/messages/messages.
 type Samples = Extract<AgentRequest, { kind: 'watch.samples' }>;
 
 const EVIL: AgentRef = { kind: 'edge', name: 'evil' };
-/** Of `big`; 203.0.113.0/24 in it is of `acme`, and 203.0.128.0/24 of nobody else. */
+/** A network of `big`; 203.0.113.0/24 in it is of `acme`, and 203.0.128.0/24 of nobody else. */
 const LARGE = '203.0.0.0/16';
 /** Longer than a prefix is learned, and the end in which the edge claims a flood. */
 const QUIET_BUCKETS = 140;

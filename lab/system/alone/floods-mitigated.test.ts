@@ -43,7 +43,7 @@ interface Vector {
   /** The server answers the packets of the flood that pass. */
   readonly isAnswered?: boolean;
 }
-const STRANGERS_PPS = 500;
+const UNANSWERED_PPS = 500;
 const ICMP_PPS = 200;
 const VECTORS: readonly Vector[] = [
   { kind: 'icmp', type: 'icmp_flood', passesPps: ICMP_PPS, player: 'udp', alsoIpv6: true },
@@ -56,14 +56,14 @@ const VECTORS: readonly Vector[] = [
     alsoIpv6: true,
   },
   { kind: 'ack', type: 'tcp_ack_flood', passesPps: 0, player: 'tcp', isAnswered: true },
-  { kind: 'gre', type: 'gre_flood', passesPps: STRANGERS_PPS, player: 'udp', isAnswered: true },
+  { kind: 'gre', type: 'gre_flood', passesPps: UNANSWERED_PPS, player: 'udp', isAnswered: true },
   { kind: 'fragments', type: 'ip_fragment_flood', passesPps: 0, player: 'udp' },
   { kind: 'few', type: 'udp_flood', passesPps: 0, player: 'udp', alsoIpv6: true },
-  { kind: 'udp', type: 'udp_flood', passesPps: STRANGERS_PPS, player: 'udp', isAnswered: true },
+  { kind: 'udp', type: 'udp_flood', passesPps: UNANSWERED_PPS, player: 'udp', isAnswered: true },
   {
     kind: 'syn+udp',
     type: 'multi_vector',
-    passesPps: STRANGERS_PPS,
+    passesPps: UNANSWERED_PPS,
     player: 'udp',
     isAnswered: true,
   },

@@ -17,7 +17,7 @@ import { UdpPeer } from '../../wire/udp-peer.ts';
 import { FilterEdge } from '../filters/filter-edge.ts';
 
 const GAME = 27_500;
-/** Of each answered flow of a named source, and its burst. */
+/** The rate of each answered flow of a named source, and its burst. */
 const ANSWERED_PPS = 250;
 const ROUNDS = 100;
 const FORGED_A_ROUND = 30;

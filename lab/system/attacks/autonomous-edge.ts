@@ -19,7 +19,7 @@ const PROGRAM = join(import.meta.dirname, '..', '..', '..', 'edge', 'main.ts');
 /** An edge process in the lab's internet, with a control plane that a test can disconnect. */
 export class AutonomousEdge {
   readonly internet: Internet;
-  /** What it wants, and what it heard. */
+  /** Requests that it sent, and what it wants, and what it heard. */
   readonly control = new FakeControl();
   readonly #home = mkdtempSync(join(tmpdir(), 'portcullis-alone-'));
   #served: ControlSide | null = null;
@@ -30,7 +30,7 @@ export class AutonomousEdge {
     mountBpffs(join(this.#home, 'bpffs'));
   }
 
-  /** What the edge reported, in order. */
+  /** Attacks that the edge reported, in order. */
   get reported(): OutageAttack[] {
     return this.control.received.flatMap((one) => (one.kind === 'edge.attacks' ? one.attacks : []));
   }

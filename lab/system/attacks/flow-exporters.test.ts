@@ -175,8 +175,8 @@ function compare({ format }: RealExporter, ours: Totals, theirs: Totals): void {
 }
 
 /**
- * Without sampling the count equals the packets that left the client; with sampling of one in ten it is within the
- * statistical error.
+ * Asserts the count: without sampling the count equals the packets that left the client; with sampling of one in ten
+ * it is within the statistical error.
  */
 function tellsWhatWasSent(exporter: RealExporter, totals: Totals): void {
   for (const family of families(exporter)) {

@@ -11,12 +11,12 @@ import { eventually, NEEDS } from '../stack-fixture.ts';
 import { skipUnless } from '../../requirements.ts';
 
 /**
- * Attacks of different kinds through a whole stack, with clients beside them. Goals are shares of what was really sent, after the
- * attack is held back: a loaded machine moves that moment, not the shares. All attacks are judged by
+ * Attacks of different kinds through a whole stack, with clients beside them. Goals are shares of what was really
+ * sent, after the attack is held back: a loaded machine moves that moment, not the shares. All attacks are judged by
  * `npm run bench -- mitigation`.
  */
 interface Judged {
-  /** Of `lab/floods/attacks/table.ts`. */
+  /** The name in `lab/floods/attacks/table.ts`. */
   readonly name: string;
   /** Least shares of what these clients sent since then, or during all of the attack. */
   readonly since: Readonly<Partial<Record<ClientKind, number>>>;
@@ -33,7 +33,9 @@ const JUDGED: readonly Judged[] = [
   { name: '12 real sources, 700 connections/s', since: {}, during: { crowd: 0.9, tcp: 0.9 } },
   { name: 'ACK 512 B', since: CONNECTED, during: {} },
 ];
-/** What unanswered sources may send, with some tolerance; an unused rate holds the packets of one second. */
+/**
+ * The packets that unanswered sources may send, with some tolerance; an unused rate holds the packets of one second.
+ */
 const ALLOWED_PPS = 600;
 const ALLOWED_SHARE = 0.05;
 /** Packets that leave while it is held back: enough to tell. */

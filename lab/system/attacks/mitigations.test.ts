@@ -95,7 +95,7 @@ describe('mitigations in the kernel', () => {
       await fixture.apply([attacked(to)]);
       const player = await client.open(CLIENT[family]);
       await player.exchange(to, GAME);
-      const limit = { per: 'destination', pps: 100, strangersOnly: true } as const;
+      const limit = { per: 'destination', pps: 100, unansweredOnly: true } as const;
       // This port does not answer, because an answer would validate the source.
       const silent = await server.open(to, GAME + 1);
       await fixture.apply([
@@ -122,7 +122,7 @@ describe('mitigations in the kernel', () => {
     const to = SERVER[4];
     const game = await server.open(to, GAME, '');
     await server.open(to, OTHER, '');
-    const limit = { per: 'source', pps: 50, strangersOnly: false } as const;
+    const limit = { per: 'source', pps: 50, unansweredOnly: false } as const;
     await fixture.apply([attacked(to, { limit, destinationPort: GAME })]);
     const [loud, quiet] = [await client.open(CLIENT[4]), await client.open(CLIENT.others[0])];
     const begin = performance.now();
@@ -142,7 +142,7 @@ describe('mitigations in the kernel', () => {
     const { fixture, client, server } = on;
     const to = SERVER[4];
     const game = await server.open(to, GAME, '');
-    const limit = { per: 'destination', pps: 100, strangersOnly: true } as const;
+    const limit = { per: 'destination', pps: 100, unansweredOnly: true } as const;
     await fixture.apply([attacked(to, { protocol: 'any', limit })]);
     fixture.noise('fin', to, GAME, 1000);
     const newcomer = await client.open(CLIENT[4]);
@@ -158,7 +158,7 @@ describe('mitigations in the kernel', () => {
     const to = SERVER[4];
     const game = await server.open(to, GAME, '');
     await server.open(to, OTHER, '');
-    const limit = { per: 'destination', pps: 5, strangersOnly: false } as const;
+    const limit = { per: 'destination', pps: 5, unansweredOnly: false } as const;
     await fixture.apply([
       attacked(to, { mode: 'observe', sourcePort: DNS }, { mode: 'observe', limit }),
     ]);

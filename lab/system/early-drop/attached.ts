@@ -12,7 +12,7 @@ import { EDGE_DEVICE } from '../../stack/internet.ts';
 import type { Namespace } from '../../stack/netns.ts';
 import type { Stack } from '../../stack/stack.ts';
 
-/** As the kernel reports it. Null if the device has none of our programs or does not exist. */
+/** The mode as the kernel reports it. Null if the device has none of our programs or does not exist. */
 export function attachedMode(edge: Namespace, device = EDGE_DEVICE): 'native' | 'tc' | null {
   const links = JSON.parse(edge.run('ip', '-json', 'link', 'show')) as readonly {
     readonly ifname: string;

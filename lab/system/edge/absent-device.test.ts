@@ -23,7 +23,7 @@ const PROMPT_MS = 1_000;
 
 let fixture: StackFixture;
 
-/** What every surface says of enforcement at one moment. */
+/** The answers of every surface on enforcement at one moment. */
 interface Said {
   readonly readyz: string;
   readonly header: string;

@@ -25,7 +25,7 @@ const LIMIT = '/proc/sys/net/netfilter/nf_conntrack_max';
 const MOST = 1_000_000;
 
 let fixture: StackFixture;
-/** Of this machine, as it was: one number for all namespaces. What is counted is each one's own. */
+/** The limit of this machine, as it was: one number for all namespaces. What is counted is each one's own. */
 let limit: number;
 
 describe('a full connection tracking table', {

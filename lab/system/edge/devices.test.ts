@@ -120,7 +120,7 @@ async function name(...devices: readonly string[]): Promise<void> {
   await fixture.stack.applyFleet(fleet);
 }
 
-/** As control shows them after it has received them. */
+/** The view as control shows them after it has received them. */
 async function shown(
   heard: (devices: readonly ShownDevice[]) => boolean,
 ): Promise<readonly ShownDevice[]> {

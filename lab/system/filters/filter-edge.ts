@@ -20,7 +20,7 @@ import { createSysctls } from '@portcullis/dataplane/kernel/sysctls.ts';
 import type { Namespace } from '../../stack/netns.ts';
 import { createInternet, EDGE_DEVICE, type Internet } from '../../stack/internet.ts';
 
-/** What a test changes of every filter. */
+/** The change that a test makes to every filter. */
 export interface FilterChange {
   readonly udp?: Partial<UdpFilter>;
   readonly tcp?: Partial<TcpFilter>;
@@ -113,7 +113,7 @@ export class FilterEdge {
     );
   }
 
-  /** What filters let through, by `address port kind`. */
+  /** Packets that filters let through, by `address port kind`. */
   async passed(): Promise<Record<string, number>> {
     const counters = await readFilterCounters(this.driver);
     return Object.fromEntries(
@@ -154,7 +154,9 @@ export class FilterEdge {
     return cpus.reduce((sum, line) => sum + Number.parseInt(line.split('\t')[1] ?? '', 16), 0);
   }
 
-  /** Counts packets that arrive in a namespace from now on, until the next count there; the result returns the count. */
+  /**
+   * Counts packets that arrive in a namespace from now on, until the next count there; the result returns the count.
+   */
   countAt(namespace: Namespace, match: string): () => number {
     const table = `add table inet counting
       add chain inet counting input { type filter hook prerouting priority -350; }

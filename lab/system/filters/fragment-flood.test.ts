@@ -39,7 +39,7 @@ const PREFIX = '2001:db8:5::/64';
 const [UNPROTECTED] = SERVER.neighbours;
 /** Fragments that arrive before: more than the kernel of a server holds. */
 const UNTIL_MITIGATED = 12_000;
-/** Without a policy, and without a host whose own reassembly memory would be full. */
+/** An address without a policy, and without a host whose own reassembly memory would be full. */
 const NOBODY = '198.18.99.9';
 
 describe('a flood of fragments that never make a datagram', { skip: whyNot() }, () => {
@@ -97,7 +97,7 @@ describe('a flood of fragments that never make a datagram', { skip: whyNot() }, 
       for (const family of [4, 6] as const) {
         const begin = performance.now();
         const sent = await flooded(SERVER[family], 'first', async () => {});
-        const most = FRAGMENT_LIMITS.strangersPerDestination * (performance.now() - begin + 1000);
+        const most = FRAGMENT_LIMITS.unknownPerDestination * (performance.now() - begin + 1000);
         const { entries } = await drops.read();
         assert.deepEqual(
           entries.map(({ target, stage, reason, by }) => ({ target, stage, reason, by })),

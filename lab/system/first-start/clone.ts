@@ -8,7 +8,7 @@ import { DiscardedRoot, type Ended } from '../../stack/discarded-root.ts';
 const REPOSITORY = join(import.meta.dirname, '..', '..', '..');
 const USER = 'ada';
 const HOME = `/home/${USER}`;
-/** As git makes it, in a home that is closed to others. */
+/** A clone as git makes it, in a home that is closed to others. */
 const CLONE = `${HOME}/portcullis`;
 const ORIGIN = '/srv/portcullis.git';
 /** `npm ci` is over at once: its result is mounted. */
@@ -20,7 +20,7 @@ exec ${execFileSync('which', ['npm'], { encoding: 'utf8' }).trim()} "$@"
 /** A fresh clone of this checkout, of a user who may use sudo, on a host that is discarded. */
 export class Clone {
   readonly #root = new DiscardedRoot();
-  /** What the user has exported. */
+  /** Variables that the user has exported. */
   readonly #exports: string[] = [];
 
   static async make(address: string): Promise<Clone> {
@@ -33,7 +33,9 @@ printf '%s' '${NPM}' >/usr/local/bin/npm; chmod 755 /usr/local/bin/npm`);
     return clone;
   }
 
-  /** What is in the repository, or would be with the next commit, and the portal, which takes a while to build. */
+  /**
+   * Copies what is in the repository, or would be with the next commit, and the portal, which takes a while to build.
+   */
   #copyFiles(): void {
     const git = ['-c', 'safe.directory=*', '-C', REPOSITORY, 'ls-files', '-z', '--cached'];
     const files = execFileSync('git', [...git, '--others', '--exclude-standard'], {
@@ -53,7 +55,7 @@ printf '%s' '${NPM}' >/usr/local/bin/npm; chmod 755 /usr/local/bin/npm`);
     this.#asRoot(`chown -R ${USER}: ${CLONE}; touch ${CLONE}/portal/dist/index.html || :`);
   }
 
-  /** What `npm ci` does, without a download. */
+  /** The effect of `npm ci`, without a download. */
   install(): void {
     this.#asRoot(`mkdir ${CLONE}/node_modules
 mount --bind ${REPOSITORY}/node_modules ${CLONE}/node_modules`);

@@ -21,7 +21,7 @@ const ORDER = ['GET', 'POST', 'PUT', 'DELETE'];
 /** CAP_DAC_READ_SEARCH of capabilities(7). */
 const READS_EVERYTHING = 1n << 2n;
 
-/** Of rows without examples. */
+/** Bodies of rows without examples. */
 const BODIES: Readonly<Record<string, unknown>> = {
   deleteRules: { ids: [1] },
   deleteFilters: { keys: ['source:1'] },

@@ -24,7 +24,7 @@ const SERVER = {
   variables: { MOTD: 'By program', ONLINE_MODE: 'false' },
   limits: { memory: 1_024, cpu: 200, disk: 2_048 },
 };
-/** Of an image that is nowhere. */
+/** An egg of an image that is nowhere. */
 const OWN_EGG = {
   meta: { version: 'PTDL_v2' },
   name: 'Own',
@@ -174,7 +174,7 @@ describe('the first game on one box', { skip: skipUnless(NEEDS) }, () => {
   });
 });
 
-/** Of the server whose page is shown. */
+/** The uuid of the server whose page is shown. */
 function uuidOf(page: Page): string {
   return /\/servers\/([0-9a-f-]{36})/.exec(page.url())?.[1] ?? '';
 }

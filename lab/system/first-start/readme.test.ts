@@ -8,7 +8,7 @@ import { Clone } from './clone.ts';
 
 const README = join(import.meta.dirname, '..', '..', '..', 'README.md');
 const IS_UP = /Ctrl-C stops it/;
-/** Of the host; the example of a fleet uses others. */
+/** The address of the host; the example of a fleet uses others. */
 const ADDRESS = '192.0.2.77';
 /** Runs until it is interrupted. */
 const ENDLESS = './portcullis attacks watch';

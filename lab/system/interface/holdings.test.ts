@@ -90,7 +90,7 @@ describe('addresses that pass from one holder to another while packets flow', {
   });
 });
 
-/** What the fleet file said last. */
+/** The spans that the fleet file said last. */
 let spans: Spans = {};
 
 /**

@@ -8,7 +8,7 @@ import { type Namespace, Network } from '../../stack/netns.ts';
 import { ended, startBridge } from '../../stack/stack.ts';
 import { readableProgram, RUNNING } from '@portcullis/link/program/readable-program.ts';
 
-/** What the programs of an installation listen on, in a network namespace of their own. */
+/** Ports that the programs of an installation listen on, in a network namespace of their own. */
 export const PORTS = { api: 8080, nats: 4222, flows: 6343, farFlows: 6344, game: 25_570 } as const;
 const API = `127.0.0.1:${PORTS.api}`;
 const START_MS = 60_000;
@@ -17,7 +17,7 @@ interface Sent {
   readonly key?: string;
   readonly cookie?: string;
   readonly body?: object;
-  /** Of a write that may be sent again. */
+  /** The key of a write that may be sent again. */
   readonly idempotencyKey?: string;
 }
 
@@ -88,7 +88,7 @@ export class Installation {
     await this.logged('up', 'Ctrl-C stops it');
   }
 
-  /** As Ctrl-C does, which every process of the terminal gets. */
+  /** Stops it as Ctrl-C does, which every process of the terminal gets. */
   async stopUp(): Promise<void> {
     const child = this.#programs.get('up');
     if (child?.pid === undefined) throw new Error('it does not run');

@@ -29,11 +29,11 @@ import { type Answer, Installation, PORTS } from './installation.ts';
 const [, , checkout = ''] = process.argv;
 const BIN = join(process.env['PORTCULLIS_TEST_POSTGRES'] ?? '/usr/lib/postgresql/15', 'bin');
 const IP = '203.0.113.10';
-/** By then an attack that is mitigated at all is. */
+/** The time by which every attack that is mitigated is so. */
 const MITIGATION_MS = 20_000;
 const SERVER = '6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11';
 
-/** What the people of the installation know: passwords, keys, links, tokens and ids. */
+/** Secrets that the people of the installation know: passwords, keys, links, tokens and ids. */
 export interface Known {
   readonly commit: string;
   readonly madeAt: string;
@@ -53,7 +53,7 @@ export interface Known {
 interface Person {
   readonly email: string;
   readonly password: string;
-  /** Of a session. */
+  /** The cookie of a session. */
   readonly cookie: string;
 }
 

@@ -26,10 +26,10 @@ import {
 
 const WRITERS = 3;
 const OVERLAP_WRITES = 30;
-/** Of a write or read that is answered with 503; each connection of a replica may meet the migration once. */
+/** Retries of a write or read that is answered with 503; each connection of a replica may meet the migration once. */
 const RETRIES = 3;
 const PAUSE_MS = 100;
-/** Of acme, without rules so far. */
+/** Addresses of acme, without rules so far. */
 const ADDRESSES = Array.from({ length: 20 }, (_, index) => `203.0.113.${100 + index}`);
 
 for (const commit of FIXTURES)

@@ -53,7 +53,7 @@ function repertoireOf(text: string): Repertoire {
   return Buffer.from(bytes.toString('utf8'), 'utf8').equals(bytes) ? 'unicode' : 'latin1';
 }
 
-/** What a format can hold of a value. */
+/** The values that a format can hold. */
 export interface Limits {
   /** Whether a line break or a control character in a value would be read as one: the format has no escapes. */
   readonly isPlainLine: boolean;

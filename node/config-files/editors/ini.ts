@@ -27,7 +27,7 @@ interface Place {
   readonly key: string;
 }
 
-/** As in Wings: the first dot outside of brackets separates section and key, and the brackets are removed. */
+/** Parses as in Wings: the first dot outside of brackets separates section and key, and the brackets are removed. */
 function parseMatch(match: string): Place | null {
   const parts: string[] = [];
   let part = '';
@@ -71,7 +71,7 @@ interface Section {
 interface IniFile {
   /** The separator used by most lines: `key=value` or `key = value`. */
   readonly separator: string;
-  /** By heading; null: before the first section. */
+  /** Sections by heading; null: before the first section. */
   readonly sections: Map<string | null, Section>;
 }
 

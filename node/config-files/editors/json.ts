@@ -77,13 +77,13 @@ interface Context {
 }
 
 function walk(at: Container, steps: readonly Step[], edit: Edit, context: Context): void {
-  const [said, ...rest] = steps;
-  if (said === undefined) return;
-  if (said.kind === 'every') {
+  const [first, ...rest] = steps;
+  if (first === undefined) return;
+  if (first.kind === 'every') {
     for (const key of Object.keys(at)) walk(at, [stepOf(at, key), ...rest], edit, context);
     return;
   }
-  const step = Array.isArray(at) ? listIndex(said) : said;
+  const step = Array.isArray(at) ? listIndex(first) : first;
   if ((step.kind === 'index') !== Array.isArray(at)) {
     context.problem(step.kind === 'index' ? 'there is no list.' : 'there is a list.');
     return;

@@ -79,8 +79,8 @@ export function typed(
   notation = '',
 ): string | NumberText | boolean {
   if (typeof current === 'boolean') {
-    const said = String(value).toLowerCase();
-    if (Object.hasOwn(BOOLEANS, said)) return BOOLEANS[said] === true;
+    const text = String(value).toLowerCase();
+    if (Object.hasOwn(BOOLEANS, text)) return BOOLEANS[text] === true;
   }
   if (typeof value === 'boolean') return value;
   if (typeof value === 'string') {

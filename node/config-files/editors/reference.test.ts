@@ -152,11 +152,11 @@ function makeCases(parser: Parser): Case[] {
     fc.constantFrom('port', 'name', 'mode', 'added'),
     value,
   );
-  return fc.sample(wanted, CASES).map(([made, section, key, said]) => {
+  return fc.sample(wanted, CASES).map(([made, section, key, written]) => {
     const own = made.sections[section]?.[key] ?? null;
     const before = made.mark + render[parser](made).join(made.lineEnd);
     const whole = made.isEnded ? before + made.lineEnd : before;
-    const one = { parser, section, key, value: said, standing: own, before: whole };
+    const one = { parser, section, key, value: written, standing: own, before: whole };
     const { text, problems } = EDITORS[parser](whole, [editOf(one)]);
     return { ...one, after: text, problems };
   });
@@ -166,13 +166,13 @@ function editOf({
   parser,
   section,
   key,
-  value: said,
+  value: written,
 }: Pick<Case, 'parser' | 'section' | 'key' | 'value'>) {
   const match = { xml: `root.${section}.${key}`, file: `${section}.${key}=` }[parser as string];
   return {
     match: match ?? `${section}.${key}`,
     ifValue: null,
-    value: parser === 'file' ? `${section}.${key}=${said}` : said,
+    value: parser === 'file' ? `${section}.${key}=${written}` : written,
   };
 }
 
@@ -248,46 +248,51 @@ function quoted({ kind, text }: Standing): string {
 type Tree = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 type Element = readonly [string, object, string, readonly Element[], string];
 
-/** What a reader must find after the edit, from what it found before. */
+/** The content that a reader must find after the edit, from what it found before. */
 function expected(one: Case, was: unknown): unknown {
-  const { parser, section, key, value: said } = one;
+  const { parser, section, key, value: written } = one;
   if (parser === 'file') {
     const start = `${section}.${key}=`;
-    return (was as string[]).map((line) => (line.startsWith(start) ? start + said : line));
+    return (was as string[]).map((line) => (line.startsWith(start) ? start + written : line));
   }
-  if (parser === 'properties') return { ...(was as object), [`${section}.${key}`]: said };
-  if (parser === 'xml') return withElement(was as Element, [section, key], said);
+  if (parser === 'properties') return { ...(was as object), [`${section}.${key}`]: written };
+  if (parser === 'xml') return withElement(was as Element, [section, key], written);
   const tree = was as Tree;
-  const now = parser === 'ini' ? said : typedAs(one.standing, said);
+  const now = parser === 'ini' ? written : typedAs(one.standing, written);
   return plainNumbers({ ...tree, [section]: { ...tree[section], [key]: now } });
 }
 
 function withElement(
   [tag, attributes, text, children, tail]: Element,
   path: readonly string[],
-  said: string,
+  written: string,
 ): Element {
   const [name, ...rest] = path;
-  if (name === undefined) return [tag, attributes, said, children, tail];
+  if (name === undefined) return [tag, attributes, written, children, tail];
   const known = children.some((child) => child[0] === name);
   const all: readonly Element[] = known ? children : [...children, [name, {}, '', [], '']];
-  const changed = all.map((child) => (child[0] === name ? withElement(child, rest, said) : child));
+  const changed = all.map((child) =>
+    child[0] === name ? withElement(child, rest, written) : child,
+  );
   return [tag, attributes, text, changed, tail];
 }
 
-/** By the promise: a boolean stays one, a number stays a number, text stays text; elsewhere whole numbers are numbers. */
-function typedAs(now: Standing | null, said: string): unknown {
-  const word = said.toLowerCase();
+/**
+ * The type by the promise: a boolean stays one, a number stays a number, text stays text; elsewhere whole numbers are
+ * numbers.
+ */
+function typedAs(now: Standing | null, written: string): unknown {
+  const word = written.toLowerCase();
   if (now?.kind === 'boolean' && /^(?:true|yes|on|1)$/.test(word)) return true;
   if (now?.kind === 'boolean' && /^(?:false|no|off|0)$/.test(word)) return false;
-  if (now?.kind === 'text') return said;
+  if (now?.kind === 'text') return written;
   const isNumber = now?.kind === 'whole' || now?.kind === 'fraction';
   const form = isNumber
     ? /^[-+]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?$/i
     : /^(?:0|-?[1-9]\d*)$/;
-  if (!form.test(said)) return said;
-  const isWhole = /^[-+]?\d+$/.test(said) && now?.kind !== 'fraction';
-  return { number: said, float: now?.kind === 'fraction' ? true : isWhole ? false : null };
+  if (!form.test(written)) return written;
+  const isWhole = /^[-+]?\d+$/.test(written) && now?.kind !== 'fraction';
+  return { number: written, float: now?.kind === 'fraction' ? true : isWhole ? false : null };
 }
 
 function assertReading({ parser }: Case, wanted: unknown, is: unknown, message: string): void {
@@ -296,7 +301,7 @@ function assertReading({ parser }: Case, wanted: unknown, is: unknown, message: 
   assert.deepEqual(shape(is, wanted), shape(wanted, wanted), message);
 }
 
-/** Without the space around values, which readers drop; not all drop the same of Unicode's. */
+/** The tree without the space around values, which readers drop; not all drop the same of Unicode's. */
 function trimmed(tree: unknown): unknown {
   return Object.fromEntries(
     Object.entries(tree as Tree).map(([name, keys]) => [

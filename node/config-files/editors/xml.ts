@@ -25,8 +25,8 @@ export const editXml: Editor = (text, edits) => {
 
 /** Whether the text says an encoding in which nothing but its ASCII can be relied on. */
 function isAsciiOnly(text: string): boolean {
-  const said = /^<\?xml[^>]*\sencoding\s*=\s*["']([^"']+)/.exec(text)?.[1] ?? 'utf-8';
-  return !/^utf-?(?:8|16)$/i.test(said) && !/\P{ASCII}/u.test(text);
+  const encoding = /^<\?xml[^>]*\sencoding\s*=\s*["']([^"']+)/.exec(text)?.[1] ?? 'utf-8';
+  return !/^utf-?(?:8|16)$/i.test(encoding) && !/\P{ASCII}/u.test(text);
 }
 
 function inAscii(text: string): string {

@@ -92,8 +92,8 @@ function walk(
   edit: Edit,
   visitor: Visitor,
 ): void {
-  const [said, ...rest] = steps;
-  if (said === undefined) {
+  const [first, ...rest] = steps;
+  if (first === undefined) {
     if (node === undefined || node === null) visitor.absent(path);
     else if (isScalar(node)) visitor.scalar(node, path);
     else if (edit.ifValue === null) visitor.problem(standing(node));
@@ -107,11 +107,11 @@ function walk(
     visitor.problem(standing(node));
     return;
   }
-  if (said.kind === 'every') {
+  if (first.kind === 'every') {
     for (const key of keysOf(node)) walk(node.get(key, true), rest, [...path, key], edit, visitor);
     return;
   }
-  const step = isSeq(node) ? listIndex(said) : said;
+  const step = isSeq(node) ? listIndex(first) : first;
   if ((step.kind === 'index') !== isSeq(node)) {
     visitor.problem(step.kind === 'index' ? 'there is no list.' : 'there is a list.');
   } else {
@@ -231,7 +231,7 @@ function splice(text: string, replaced: ReadonlyMap<Scalar, Written>): string {
   return result;
 }
 
-/** What YAML 1.1 folds, refuses or drops unless it is escaped. */
+/** Characters that YAML 1.1 folds, refuses or drops unless it is escaped. */
 const UNPRINTABLE = /[\p{Cc}\u2028\u2029\ufeff\ufffe\uffff]/u;
 
 function shown({ value, type }: Written): string {

@@ -47,7 +47,7 @@ export interface DockerEngineOptions {
   readonly owner: string;
   /** Null if the agent is not root: then nothing isolates servers from this host. */
   readonly guard: HostGuard | null;
-  /** Of the agent; holds the files that containers see read-only. */
+  /** A folder of the agent; holds the files that containers see read-only. */
   readonly stateDir: string;
   /** Default: images by tag are refreshed at each start. */
   readonly pull?: PullSettings;
@@ -250,7 +250,7 @@ export class DockerEngine implements Engine {
     this.#client.close();
   }
 
-  /** What the container starts, and whether it brings an init of its own. */
+  /** The program that the container starts, and whether it brings an init of its own. */
   async #startOf(spec: InstanceSpec): Promise<Pick<ContainerStart, 'command' | 'hasInit'>> {
     const { reference } = spec.image;
     const image = await inspectImage(this.#client, reference);

@@ -4,7 +4,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { InstanceFolder } from './instance-folder.ts';
 
-/** What was read is freed each time this amount has been read. */
+/** Frees memory: what was read is freed each time this amount has been read. */
 const FREE_EVERY_BYTES = 4 * 1024 * 1024;
 /** The last output that stays in the file for `readRecent`. */
 const KEPT_BYTES = 256 * 1024;

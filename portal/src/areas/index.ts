@@ -20,7 +20,7 @@ export interface Area {
   readonly icon: LucideIcon;
   /** The key that goes there after `g`. */
   readonly letter: string;
-  /** What it shows has no operation for API keys. */
+  /** Whether what it shows has no operation for API keys. */
   readonly isForPeople?: boolean;
   /** It shows all organisations, to operators. */
   readonly isForOperators?: boolean;

@@ -8,7 +8,7 @@ interface Props {
   readonly removed: readonly string[];
 }
 
-/** What is there after a change and was not before, and the reverse, a line each. */
+/** The difference between what is there after a change and was not before, and the reverse, a line each. */
 export function Diff({ added, removed }: Props) {
   const lines = [
     ...removed.map((line) => ({ line, sign: '−', kind: 'removed' as const })),

@@ -6,7 +6,7 @@ import { saveFile } from '../download.ts';
 const text = messages.download;
 
 interface Props {
-  /** Of the file, without its ending. */
+  /** The name of the file, without its ending. */
   readonly name: string;
   readonly labels?: { readonly csv: string; readonly json: string };
   toCsv(): string;

@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 interface Props {
   readonly icon: LucideIcon;
   readonly title: string;
-  /** What to do about it. */
+  /** Says what to do about it. */
   readonly text: string;
   /** It is all that its card holds. */
   readonly inCard?: boolean;

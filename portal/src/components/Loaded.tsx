@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import { ErrorState } from './ErrorState.tsx';
 import { Loading } from './Loading.tsx';
 
-/** What this reads of a query. */
+/** The part that this reads of a query. */
 export interface Query<Data> {
   readonly data: Data | undefined;
   readonly error: Error | null;
@@ -17,7 +17,7 @@ interface Props<Data> {
   children(data: Data): ReactNode;
 }
 
-/** What a query answered; until then that it loads, or why it cannot. */
+/** The answer of a query; until then the page says that it loads, or why it cannot. */
 export function Loaded<Data>({ query, rows = 6, inCard = false, children }: Props<Data>) {
   if (query.data !== undefined) return children(query.data);
   const waiting =

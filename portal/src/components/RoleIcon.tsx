@@ -10,9 +10,9 @@ interface Props {
   readonly isForPeople?: boolean;
   /** Another reason why it cannot be pressed now; null when there is none. */
   readonly refusal?: string | null;
-  /** What it does, and to what: said to those who do not see the icon. */
+  /** A label on what it does, and to what, for those who do not see the icon. */
   readonly label: string;
-  /** What it does, in a tooltip; its default is the label. */
+  /** A hint on what it does, in a tooltip; its default is the label. */
   readonly hint?: string;
   readonly children: ReactNode;
   onClick(): void;

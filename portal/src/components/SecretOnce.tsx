@@ -9,7 +9,7 @@ const text = messages.secret;
 interface Props {
   readonly title: string;
   readonly secret: string;
-  /** What it is for, and what to do if it is lost. */
+  /** Text on what it is for, and what to do if it is lost. */
   readonly children: ReactNode;
   onClose(): void;
 }

@@ -13,7 +13,7 @@ it('counts one thing in the singular, and many with separators', () => {
   assert.equal(drops.sum(1, '60 B').split(',')[0], '1 packet');
 });
 
-/** Of plain English: words of ours that a reader took for mistakes. */
+/** Words outside plain English: words of ours that a reader took for mistakes. */
 const JARGON = /\bAct(ing)? for\b|Need a look|By what is|\bstands?\b|It became|\bgoes from\b/i;
 
 it('says nothing in words that only its makers understand', () => {

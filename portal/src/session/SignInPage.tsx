@@ -19,7 +19,7 @@ interface Props {
 const text = messages.signIn;
 const SUBMIT = { size: 'md', fullWidth: true } as const;
 
-/** By email and password, with a code where one is set up; or by an API key. */
+/** Signs in by email and password, with a code where one is set up; or by an API key. */
 export function SignInPage({ reason, onSignedIn }: Props) {
   const [byKey, setByKey] = useState(false);
   return (

@@ -16,7 +16,7 @@ const KeysHelp = lazy(() => import('./KeysHelp.tsx'));
 
 const text = messages.shell;
 
-/** What surrounds every page: navigation, the command palette, keys. */
+/** The frame that surrounds every page: navigation, the command palette, keys. */
 export function Shell() {
   const [overlay, setOverlay] = useState<'palette' | 'help' | null>(null);
   const [isMenuOpen, setMenuOpen] = useState(false);

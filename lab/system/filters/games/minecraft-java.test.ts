@@ -1,7 +1,7 @@
 import { test } from 'node:test';
 import { FilteredServer } from '../filtered-server.ts';
 
-/** Of 1.21.4: https://minecraft.wiki/w/Java_Edition_protocol/Server_List_Ping */
+/** The handshake of 1.21.4: https://minecraft.wiki/w/Java_Edition_protocol/Server_List_Ping */
 const HOST = Buffer.from('play.example.net');
 const HANDSHAKE = packet(
   0,

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { TEEWORLDS } from '../../../stack/game-servers.ts';
 import { FilteredServer } from '../filtered-server.ts';
 
-/** Of 0.7: https://github.com/teeworlds/teeworlds/blob/0.7.5/src/engine/shared/network.h */
+/** The token of 0.7: https://github.com/teeworlds/teeworlds/blob/0.7.5/src/engine/shared/network.h */
 const OURS = '11223344';
 /** Message 5, without a token yet, padded. */
 const TOKEN_REQUEST = `040000ffffffff05${OURS}${'00'.repeat(508)}`;

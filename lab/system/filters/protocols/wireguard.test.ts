@@ -6,7 +6,7 @@ import { FilteredServer } from '../filtered-server.ts';
 const INITIATION = `01000000${'11'.repeat(144)}`;
 const RESPONSE = `02000000${'22'.repeat(88)}`;
 const COOKIE = `03000000${'33'.repeat(60)}`;
-/** Of a key that the server knows; it answers no other. */
+/** The message of a key that the server knows; it answers no other. */
 const KEEPALIVE = `04000000${'44'.repeat(28)}`;
 const DATA = `04000000${'55'.repeat(600)}`;
 

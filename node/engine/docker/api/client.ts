@@ -21,7 +21,7 @@ export interface Call {
   readonly signal?: AbortSignal;
 }
 
-/** What ends a call: its time, or the caller. */
+/** The limits that end a call: its time, or the caller. */
 interface Limits {
   readonly deadline: AbortSignal;
   readonly signal?: AbortSignal;

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { EngineError, type ImageRef } from '../../engine.ts';
-import { openProcessImages } from '../../../examples/images.ts';
+import { openProcessImages } from '../../../process-images.ts';
 import { RECIPES, referenceOf } from '../../../images/recipes.ts';
 import type { DockerClient } from '../api/client.ts';
 import { DockerRefusal } from '../api/errors.ts';
@@ -18,7 +18,7 @@ export type PullPolicy = 'always' | 'missing';
 
 export interface PullSettings {
   readonly policy: PullPolicy;
-  /** What `docker login` writes. */
+  /** The file that `docker login` writes. */
   readonly loginFile: string;
 }
 
@@ -88,7 +88,7 @@ export async function pullImage(
   return isNewer ? `A newer image ${reference} was fetched.` : null;
 }
 
-/** What to do about a local image, which is never pulled. */
+/** Says what to do about a local image, which is never pulled. */
 function describeLocal(reference: string): string {
   if (Object.hasOwn(openProcessImages(), reference)) {
     return 'it comes with Portcullis and needs no Docker, but this node was started with --engine docker: start it with --engine both';

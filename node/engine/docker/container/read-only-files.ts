@@ -37,8 +37,8 @@ export class ReadOnlyFiles {
 }
 
 /**
- * What programs of a game ask for: its account, which images do not know, and a machine id of its own (Hytale ties its
- * tokens to it). The same content as Wings gives.
+ * The identity that programs of a game ask for: its account, which images do not know, and a machine id of its own
+ * (Hytale ties its tokens to it). The same content as Wings gives.
  */
 export function identityOf(uuid: string, { uid, gid }: FolderOwner): Record<string, string> {
   return {

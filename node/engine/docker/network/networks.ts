@@ -51,7 +51,7 @@ export class Networks {
   readonly #serial = new Limiter(1);
   #sweeping: NodeJS.Timeout | null = null;
 
-  /** Without a guard, nothing isolates servers from this host. */
+  /** Makes an engine. Without a guard, nothing isolates servers from this host. */
   constructor(
     client: DockerClient,
     names: Names,

@@ -14,7 +14,7 @@ interface Props {
   readonly value: 'accept' | 'deny';
 }
 
-/** What happens to a packet that no rule matches; a change is explained before it is made. */
+/** The fate of a packet that no rule matches; a change is explained before it is made. */
 export function DefaultControl({ ip, value }: Props) {
   const [isOpen, setOpen] = useState(false);
   const { client } = useSession();

@@ -11,10 +11,10 @@ import { useSession } from '../../session/session.ts';
 
 const text = messages.default.preview;
 const MAX_SHOWN = 12;
-/** By number of the IP protocol. */
+/** Protocols by number of the IP protocol. */
 const PROTOCOLS: Readonly<Record<number, string>> = { 1: 'ICMP', 6: 'TCP', 17: 'UDP', 58: 'ICMP' };
 
-/** What a default of deny would have dropped of the packets of the last day. */
+/** The packets that a default of deny would have dropped on the last day. */
 export function DefaultPreview({ ip }: { readonly ip: string }) {
   const { client } = useSession();
   const preview = useQuery({

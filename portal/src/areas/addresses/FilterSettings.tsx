@@ -14,7 +14,7 @@ type Filter = AcceptedView['data']['filters'][number];
 
 const NUMBERS = ['source_pps', 'new_per_second', 'min_length', 'max_length'] as const;
 
-/** What a filter lets through: empty fields are as the filter has it. */
+/** The packets that a filter lets through: empty fields are as the filter has it. */
 export function FilterSettings({
   ip,
   filter,
@@ -86,7 +86,7 @@ function explainSourcePorts(typed: string) {
     : { isValid: true, text: text.hints.source_ports };
 }
 
-/** As they are typed: '' is null. */
+/** The values as they are typed: '' is null. */
 type Draft = { readonly [field in keyof Settings]: Exclude<Settings[field], null> | '' };
 
 function draftOf(settings: Settings): Draft {

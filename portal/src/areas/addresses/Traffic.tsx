@@ -8,7 +8,7 @@ import { useSession } from '../../session/session.ts';
 const text = messages.filters.traffic;
 const MAX_SHOWN = 8;
 
-/** What passed in the last day, by protocol and port: what a filter would meet. */
+/** Traffic that passed in the last day, by protocol and port: what a filter would meet. */
 export function Traffic({ ip }: { readonly ip: string }) {
   const { client } = useSession();
   const traffic = useQuery({

@@ -12,7 +12,7 @@ export interface AddressRow extends HeldAddress {
   readonly peakText: string;
   /** The attack to look at: an ongoing one, else the newest of the last day. */
   readonly attackId: number | null;
-  /** Of its own rules; none with an API key, which may not read them. */
+  /** The tags of its own rules; none with an API key, which may not read them. */
   readonly tags: readonly string[];
 }
 

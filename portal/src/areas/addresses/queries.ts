@@ -11,7 +11,7 @@ export interface Addresses {
   readonly prefixes: readonly HeldPrefix[];
   readonly addresses: readonly HeldAddress[];
   readonly configured: { readonly used: number; readonly limit: number };
-  /** What is live and what is accepted; they differ while something propagates. */
+  /** The generation that is live, beside the accepted one; they differ while something propagates. */
   readonly liveGeneration: number | null;
   readonly acceptedGeneration: number | null;
   readonly enforcement: 'full' | 'partial' | 'none' | null;

@@ -1,6 +1,6 @@
 import type { Addresses } from './queries.ts';
 
-/** What ends a target while it is typed. */
+/** The characters that end a target while it is typed. */
 export const SEPARATORS = [',', ' ', '\n', ';'];
 
 /** Each target once, also where several were pasted as one. */

@@ -8,7 +8,7 @@ import { lanesOf, ticksOf } from './lanes.ts';
 const text = messages.attacks;
 const MAX_LANES = 8;
 const TICKS = 5;
-/** Of a bar, so that a short attack that just ended is not cut off at the right. */
+/** The least width of a bar, so that a short attack that just ended is not cut off at the right. */
 const LEAST_PX = 4;
 
 interface Props {

@@ -7,7 +7,7 @@ const text = messages.attacks;
 export const WINDOWS = ['hour', 'day', 'week', 'month', 'custom'] as const;
 export type WindowName = (typeof WINDOWS)[number];
 
-/** What the address of the page holds, so that a view can be sent to somebody. */
+/** The search that the address of the page holds, so that a view can be sent to somebody. */
 export interface AttackSearch {
   readonly q?: string;
   readonly window?: WindowName;
@@ -81,7 +81,10 @@ export function isBackwards({ from, to }: AttackSearch): boolean {
   return from !== undefined && to !== undefined && Date.parse(to) < Date.parse(from);
 }
 
-/** Of the address of the page, which anybody may have written: what is not understood is left out. */
+/**
+ * Reads the search part of the address of the page, which anybody may have written: what is not understood is left
+ * out.
+ */
 export function readSearch(search: Readonly<Record<string, unknown>>): AttackSearch {
   const { q, window, from, to, ongoing } = search;
   const known = WINDOWS.find((each) => each === window);

@@ -26,7 +26,7 @@ interface Props {
   onDiscard(): void;
 }
 
-/** What saving would do, tried by the service while it is typed, and the button that does it. */
+/** The effect of saving, tried by the service while it is typed, and the button that does it. */
 export function PreviewPanel(props: Props) {
   const { group, draft, isSame, isTyping, isValid, save, onSave, onDiscard } = props;
   const preview = usePreview(group, isSame || !isValid ? null : draft);

@@ -37,7 +37,7 @@ export function findWrongTarget(targets: readonly string[]): WrongTarget | null 
   return null;
 }
 
-/** By what a group is found: its name, targets, rules and filters. */
+/** The words by which a group is found: its name, targets, rules and filters. */
 export function fieldsOf({ name, targets, rules, filters }: Group): readonly string[] {
   return [
     name,

@@ -16,7 +16,7 @@ export function useGroups() {
   });
 }
 
-/** What saving would change; the service tries it and takes it back. `body` null: nothing to try. */
+/** The effect of saving; the service tries it and takes it back. `body` null: nothing to try. */
 export function usePreview(group: number | null, body: GroupInput | null) {
   const client = usePeopleClient();
   const [settled] = useDebouncedValue(body, TYPING_MS);

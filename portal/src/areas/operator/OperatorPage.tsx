@@ -10,7 +10,7 @@ import { PeoplePanel } from './people/PeoplePanel.tsx';
 
 const text = operatorMessages;
 
-/** What operators see of all organisations, and of the fleet. */
+/** The view that operators see of all organisations, and of the fleet. */
 export function OperatorPage() {
   return (
     <>

@@ -11,7 +11,7 @@ import { personClient } from '../../session/session.ts';
 
 /** An organisation with all that it has. */
 export interface Organisation extends Omit<DeclaredOrganisation, 'asns' | 'services' | 'prefixes'> {
-  /** Of the organisation itself: what a change of it is bound to. */
+  /** The tag of the organisation itself, to which a change of it is bound. */
   readonly etag: string | null;
   readonly asns: readonly DeclaredAsn[];
   readonly services: readonly DeclaredService[];

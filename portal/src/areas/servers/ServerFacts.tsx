@@ -6,7 +6,7 @@ import { messages } from '../../messages/index.ts';
 const text = messages.server.facts;
 const MIB = 1024 * 1024;
 
-/** What the server uses now, each against its limit. A dash where nothing is known. */
+/** Resources that the server uses now, each against its limit. A dash where nothing is known. */
 export function ServerFacts({ server }: { readonly server: GameServerDetail }) {
   const { resources: used, limits } = server;
   const cpu = used?.cpu_absolute ?? null;

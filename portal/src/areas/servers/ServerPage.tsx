@@ -107,7 +107,7 @@ function Shown({ server, build }: Props) {
   );
 }
 
-/** What keeps it from running, or from being known; the most certain one. */
+/** The problem that keeps it from running, or from being known; the most certain one. */
 function Problems({ server, build }: Props) {
   if (!build.node_connected) return <Notice kind="warn">{text.nodeAway(build.node)}</Notice>;
   if (build.state === 'failed') return <Notice kind="bad">{build.reason}</Notice>;

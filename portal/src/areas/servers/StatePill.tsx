@@ -12,7 +12,7 @@ const TONES: Readonly<Record<string, Tone>> = {
 
 type Props = Pick<GameServerStatus, 'state' | 'build_state'>;
 
-/** What a server does now. Unknown is said, never guessed. */
+/** The state of a server. Unknown is said, never guessed. */
 export function StatePill({ state, build_state: build }: Props) {
   if (build !== 'built') {
     return (

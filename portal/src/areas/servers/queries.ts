@@ -3,7 +3,7 @@ import { useSession } from '../../session/session.ts';
 
 /** Events bring changes at once (shell/use-live.ts); this is for what they miss. */
 const LIST_MS = 15_000;
-/** What a server uses changes all the time, and its node is asked for it. */
+/** The interval of reading: what a server uses changes all the time, and its node is asked for it. */
 const LIVE_MS = 2_500;
 
 export function useServers({ enabled = true }: { readonly enabled?: boolean } = {}) {

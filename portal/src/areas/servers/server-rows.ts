@@ -9,7 +9,7 @@ export interface ServerRow extends GameServerStatus {
 
 type Attacked = { readonly destination_ip: string; readonly ended_at: string | null };
 
-/** By name. */
+/** Rows by name. */
 export function rowsOf(
   servers: readonly GameServerStatus[],
   attacks: readonly Attacked[],

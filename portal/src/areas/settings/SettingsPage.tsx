@@ -11,7 +11,7 @@ const OrganisationPanel = lazy(() => import('./OrganisationPanel.tsx'));
 
 const text = messages.settings;
 
-/** What an organisation decides about itself. */
+/** Settings that an organisation decides about itself. */
 export function SettingsPage() {
   return (
     <>

@@ -12,7 +12,7 @@ export interface Bar {
 
 interface Props {
   readonly bars: readonly Bar[];
-  /** Of the longest bar; its default is the largest value. */
+  /** The value of the longest bar; its default is the largest value. */
   readonly max?: number;
   readonly isMono?: boolean;
 }

@@ -147,7 +147,7 @@ function optionsOf(element: HTMLElement, shape: Shape): uPlot.Options {
   };
 }
 
-/** Of the longest label, in pixels, with its tick. */
+/** The width of the longest label, in pixels, with its tick. */
 function widthOf(labels: readonly string[]): number {
   return 22 + 6.5 * Math.max(4, ...labels.map(({ length }) => length));
 }

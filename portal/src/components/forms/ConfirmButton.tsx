@@ -8,9 +8,9 @@ interface Props<Values, Result>
   extends Omit<RoleButtonProps, 'children' | 'onClick' | 'title'>,
     AfterWrite<Values, Result> {
   readonly children: string;
-  /** Of the question. */
+  /** The title of the question. */
   readonly title: string;
-  /** What happens then, or the fields of the question. */
+  /** Text on what happens then, or the fields of the question. */
   readonly question: WriteDialogProps<Values, Result>['children'];
   /** The verb; its default is that of the button. */
   readonly confirm?: string;

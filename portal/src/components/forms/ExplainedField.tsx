@@ -1,7 +1,7 @@
 import { TextInput, type TextInputProps } from '@mantine/core';
 import { useId } from 'react';
 
-/** What was typed means, or why it means nothing. */
+/** The meaning of the typed text, or why it has none. */
 export interface Explained {
   readonly isValid: boolean;
   readonly text: string;

@@ -11,7 +11,7 @@ export type WriteDialogProps<Values, Result> = Omit<
   readonly size?: 'lg';
   /** Absent: nothing to fill in, so the dialog only explains and asks. */
   readonly initial?: Values;
-  /** What it does cannot be taken back: the button is red. */
+  /** Marks a write: what it does cannot be taken back: the button is red. */
   readonly isFinal?: boolean;
   readonly children: ReactNode | ((form: Fields<Values>, error: Error | null) => ReactNode);
   onClose(): void;

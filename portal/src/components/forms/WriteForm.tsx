@@ -7,7 +7,7 @@ import { errorsByField, fieldsByPointer } from './field-errors.ts';
 import { ProblemNotice } from './ProblemNotice.tsx';
 import { type AfterWrite, useWrite } from './use-write.ts';
 
-/** What `useForm` takes: an object. */
+/** The values that `useForm` takes: an object. */
 export type FormValues = NonNullable<NonNullable<Parameters<typeof useForm>[0]>['initialValues']>;
 
 /** The values of a form, and `getInputProps` for each of its fields. */
@@ -18,7 +18,7 @@ export interface FormProps<Values, Result> extends AfterWrite<Values, Result> {
   /** The text of the button; null: the form is read-only. */
   readonly submit: string | ((values: Values) => string) | null;
   readonly submitProps?: ButtonProps & { readonly 'data-autofocus'?: boolean };
-  /** What the form says once it is written, until a value changes. */
+  /** The sentence that the form says once it is written, until a value changes. */
   readonly saved?: string;
   /** The fields are as at first once it is written. */
   readonly resetsOnDone?: boolean;
@@ -36,7 +36,7 @@ interface Props<Values, Result> extends FormProps<Values, Result> {
   readonly label?: string;
   /** `panel`: opened inside a card. `dialog`: the buttons stand at the end. */
   readonly layout?: 'plain' | 'panel' | 'dialog';
-  /** What stands beside the buttons. */
+  /** The note that stands beside the buttons. */
   readonly note?: string;
   onCancel?(): void;
 }
@@ -116,7 +116,7 @@ export function WriteForm<Values extends FormValues, Result>(props: Props<Values
       {props.children(fields, write.error)}
       <ProblemNotice error={write.error} isElsewhere={(pointer) => fieldOf(pointer) !== null} />
       {saved !== undefined && write.isSuccess && (
-        <Saved said={saved} onUndo={props.resetsOnDone === true ? null : takeBack} />
+        <Saved message={saved} onUndo={props.resetsOnDone === true ? null : takeBack} />
       )}
       {submit !== null && (
         <div className="row">
@@ -129,16 +129,16 @@ export function WriteForm<Values extends FormValues, Result>(props: Props<Values
 }
 
 interface SavedProps {
-  readonly said: string;
+  readonly message: string;
   /** Null: what was written cannot be read again, such as a password. */
   readonly onUndo: (() => void) | null;
 }
 
-function Saved({ said, onUndo }: SavedProps) {
+function Saved({ message, onUndo }: SavedProps) {
   return (
     <Notice kind="ok">
       <span className="row">
-        {said}
+        {message}
         {onUndo !== null && (
           <Button size="compact-xs" variant="default" onClick={onUndo}>
             {messages.undo.button}

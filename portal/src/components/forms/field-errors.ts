@@ -19,15 +19,15 @@ export function fieldsByPointer(
 }
 
 /**
- * A sentence of what the service says of a field, which goes on after the field's name: "must have at least 12 characters" is
- * "It must have at least 12 characters." below the field.
+ * A sentence of what the service says of a field, which goes on after the field's name: "must have at least 12
+ * characters" is "It must have at least 12 characters." below the field.
  */
 export function sentenceOf(detail: string): string {
   const whole = /^\p{Ll}/u.test(detail) ? `It ${detail}` : detail;
   return /[.!?]$/.test(whole) ? whole : `${whole}.`;
 }
 
-/** What the service refused, by field. */
+/** The fields that the service refused, by field. */
 export function errorsByField(error: Error, fieldOf: FieldOf): Record<string, string> {
   const errors = error instanceof ProblemError ? error.errors : [];
   return Object.fromEntries(

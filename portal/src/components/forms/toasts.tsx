@@ -19,7 +19,7 @@ export function showUndo(done: string, undo: () => Promise<unknown>): void {
 }
 
 /** A sentence beside a button that takes back what it says. */
-function withUndo(said: string, undo: () => Promise<unknown>, idOf: () => string): ReactNode {
+function withUndo(message: string, undo: () => Promise<unknown>, idOf: () => string): ReactNode {
   const takeBack = (): void => {
     notifications.hide(idOf());
     undo().catch(({ message }: Error) =>
@@ -28,7 +28,7 @@ function withUndo(said: string, undo: () => Promise<unknown>, idOf: () => string
   };
   return (
     <div className="undo">
-      <span>{said}</span>
+      <span>{message}</span>
       <Button size="xs" variant="default" onClick={takeBack}>
         {messages.undo.button}
       </Button>
@@ -38,7 +38,7 @@ function withUndo(said: string, undo: () => Promise<unknown>, idOf: () => string
 
 /** Says what a change did not do, until it is closed, and offers the act that does it. */
 export function showOffer(
-  said: string,
+  message: string,
   act: string,
   failed: string,
   run: () => Promise<void>,
@@ -52,7 +52,7 @@ export function showOffer(
     autoClose: false,
     message: (
       <div className="undo">
-        <span>{said}</span>
+        <span>{message}</span>
         <Button size="xs" variant="default" onClick={accept}>
           {act}
         </Button>
@@ -74,11 +74,11 @@ export function showAccepted(
   client: KeyClient,
   { text: title, generation, ip, undo }: Accepted,
 ): void {
-  const offer = (said: string): ReactNode =>
-    undo === undefined ? said : withUndo(said, undo, () => id);
+  const offer = (message: string): ReactNode =>
+    undo === undefined ? message : withUndo(message, undo, () => id);
   const id = showToast({ title, message: offer(text.underway), loading: true, autoClose: false });
-  const end = (said: string, color: string): void => {
-    const message = offer(said);
+  const end = (text: string, color: string): void => {
+    const message = offer(text);
     const autoClose = undo === undefined ? LIVE_MS : UNDO_MS;
     const ended = { title, message, color, loading: false, autoClose };
     notifications.update({ ...SHOWN, ...ended, id });

@@ -3,7 +3,7 @@ import { use } from 'react';
 import { SessionContext } from '../../session/session.ts';
 import { showAccepted, showUndo } from './toasts.tsx';
 
-/** What a toast says after a write: that it can be taken back, or how far its generation is. */
+/** The sentence that a toast says after a write: that it can be taken back, or how far its generation is. */
 export type Said =
   | { readonly text: string; undo(): Promise<unknown> }
   | {
@@ -38,15 +38,15 @@ export function useWrite<Result, Input = void>(
     mutationFn: write,
     onSuccess(result, input) {
       onDone?.(result, input);
-      const said = say?.(result, input) ?? null;
-      if (said === null) return;
-      const { undo } = said;
+      const outcome = say?.(result, input) ?? null;
+      if (outcome === null) return;
+      const { undo } = outcome;
       const takeBack = undo && (() => undo().then(refresh));
-      if ('generation' in said) {
-        const { generation } = said;
+      if ('generation' in outcome) {
+        const { generation } = outcome;
         if (generation !== null && client !== undefined)
-          showAccepted(client, { ...said, generation, undo: takeBack });
-      } else if (takeBack !== undefined) showUndo(said.text, takeBack);
+          showAccepted(client, { ...outcome, generation, undo: takeBack });
+      } else if (takeBack !== undefined) showUndo(outcome.text, takeBack);
     },
     // After a refusal too, which may be one because the page shows what is there no longer.
     onSettled() {

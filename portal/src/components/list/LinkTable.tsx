@@ -14,7 +14,7 @@ const text = messages.members;
 export interface UnusedLink {
   readonly id: number;
   readonly email: string;
-  /** What accepting the link gives: a role, or a new password. */
+  /** The right that accepting the link gives: a role, or a new password. */
   readonly gives: string;
   readonly createdBy: string;
   readonly expiresAt: string;
@@ -74,7 +74,7 @@ export type MadeLink = NewLink['data'] & { readonly email: string };
 
 interface OnceProps {
   readonly link: MadeLink;
-  /** What to do with the link. */
+  /** Says what to do with the link. */
   say(email: string, until: string): string;
   onClose(): void;
 }

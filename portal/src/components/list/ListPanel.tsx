@@ -12,7 +12,7 @@ import { RoleButton } from '../RoleButton.tsx';
 import { SearchField } from './SearchField.tsx';
 import { VirtualTable } from './VirtualTable.tsx';
 
-/** What the list reads of a query; the last three of one that has pages. */
+/** The part that the list reads of a query; the last three of one that has pages. */
 export interface ListQuery {
   readonly error: Error | null;
   refetch(): unknown;
@@ -37,9 +37,9 @@ export interface ListPanelProps<Row> {
   /** How many there are without the filter of the page; its default is the length of `rows`. */
   readonly total?: number;
   readonly search?: { readonly label: string; fieldsOf(row: Row): readonly string[] };
-  /** What stands beside the search, or below the title: fields by which the page filters, a sentence. */
+  /** Fields that stand beside the search, or below the title: fields by which the page filters, a sentence. */
   readonly filter?: ReactNode;
-  /** Without rows there is nothing to filter. */
+  /** Hides the filter when there are no rows. */
   readonly hidesEmptyTools?: boolean;
   /** A button that opens the form of a new row, above the rows. */
   readonly add?: {
@@ -50,7 +50,7 @@ export interface ListPanelProps<Row> {
   };
   /** Other buttons instead. */
   readonly actions?: ReactNode;
-  /** What stands below the title, above the rows: a form, a notice. */
+  /** The part that stands below the title, above the rows: a form, a notice. */
   readonly above?: ReactNode;
   /** Why a write on a row was refused. */
   readonly error?: Error | null;

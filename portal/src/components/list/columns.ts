@@ -4,13 +4,13 @@ import type { ReactNode } from 'react';
 export interface Column<Row> {
   /** Unique in its table. */
   readonly title: string;
-  /** What stands at the top instead of the title. */
+  /** The part that stands at the top instead of the title. */
   readonly head?: ReactNode;
   /** The title is only read out: it stands over buttons. */
   readonly isTitleHidden?: boolean;
   /** A track of the grid of a virtual table: `120px`, `minmax(0, 2fr)`. */
   readonly width?: string;
-  /** Of the cells of a plain table. */
+  /** The class of the cells of a plain table. */
   readonly className?: string;
   readonly isNumber?: boolean;
   /** Where the cell stands when a narrow screen shows each row as a card (see `cardPart`). */
@@ -18,7 +18,7 @@ export interface Column<Row> {
   /** How a table is sorted at first that is sorted by this column. */
   readonly sortsFirst?: 'ascending' | 'descending';
   cell(row: Row): ReactNode;
-  /** What a click on the title sorts by; absent: it cannot be sorted by. */
+  /** The value that a click on the title sorts by; absent: it cannot be sorted by. */
   sortBy?(row: Row): number | string;
 }
 

@@ -22,8 +22,8 @@ test('finds the denied sources that still pass in the message of a write', () =>
     `Packets from ${source} still pass to tcp 80, udp 53: allow rules are read before every deny.`;
   const message = `1 rule was created. ${pass('192.0.2.7')} To drop those too, block the source (POST /api/x1/firewall/blocked, or portcullis firewall block 192.0.2.7). ${pass('2001:db8::/32')}`;
   assert.deepEqual(findStillOpen(message), [
-    { source: '192.0.2.7', said: pass('192.0.2.7') },
-    { source: '2001:db8::/32', said: pass('2001:db8::/32') },
+    { source: '192.0.2.7', sentence: pass('192.0.2.7') },
+    { source: '2001:db8::/32', sentence: pass('2001:db8::/32') },
   ]);
   assert.deepEqual(findStillOpen('1 rule was created.'), []);
 });

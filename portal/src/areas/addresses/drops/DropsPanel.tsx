@@ -26,7 +26,7 @@ interface Props {
   onOpenPort(draft: RuleDraft): void;
 }
 
-/** What edges dropped, why, and when; and samples that can be let in. */
+/** Packets that edges dropped, why, and when; and samples that can be let in. */
 export default function DropsPanel({ ip, onOpenPort }: Props) {
   const { client } = useSession();
   const [minutes, setMinutes] = useState('60');

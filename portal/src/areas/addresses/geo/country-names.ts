@@ -19,7 +19,7 @@ export interface Continent {
   readonly countries: readonly Country[];
 }
 
-/** By name, in each of the continents by name. */
+/** Countries by name, in each of the continents by name. */
 const ALL: readonly Continent[] = (Object.keys(CONTINENTS) as Continent['id'][]).map((id) => ({
   id,
   name: messages.geo.continents[id],

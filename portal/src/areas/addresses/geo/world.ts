@@ -11,10 +11,10 @@ export interface Outline {
   readonly path: string;
 }
 
-/** Of the picture that the outlines are drawn for. */
+/** The size of the picture that the outlines are drawn for. */
 export const WORLD_SIZE = { width: 1000, height: 431 } as const;
 
-/** Without codes in the atlas. */
+/** Countries without codes in the atlas. */
 const CODES: Readonly<Record<string, string>> = { Kosovo: 'XK' };
 const ANTARCTICA = '010';
 

@@ -23,7 +23,7 @@ export interface Difference {
   readonly removed: readonly string[];
 }
 
-/** What a change did, in words. */
+/** The difference of a change, in words. */
 export function differenceOf({ objects }: HistoryEntry): Difference {
   const of = (change: 'added' | 'removed') =>
     objects.filter((each) => each.change === change).map(describeObject);
@@ -31,8 +31,9 @@ export function differenceOf({ objects }: HistoryEntry): Difference {
 }
 
 /**
- * What going back to right after a generation does: own rules and filters that were created since go, those that were
- * deleted since come back. `newer` are the changes since, in any order. An object is created and deleted at most once.
+ * The difference of going back to right after a generation: own rules and filters that were created since go, those
+ * that were deleted since come back. `newer` are the changes since, in any order. An object is created and deleted at
+ * most once.
  */
 export function differenceOfRestore(newer: readonly HistoryEntry[]): Difference {
   const own = newer

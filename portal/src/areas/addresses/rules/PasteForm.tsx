@@ -34,7 +34,7 @@ export function PasteForm({ target, onClose }: Props) {
       }}
       write={({ pasted }) => write(parse(pasted).rules)}
       isLocal={ip === null}
-      say={(said) => said}
+      say={(message) => message}
       onDone={onClose}
       onCancel={onClose}
       submit={({ pasted }) => text.submit(parse(pasted).rules.length)}

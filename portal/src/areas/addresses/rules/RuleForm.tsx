@@ -48,7 +48,7 @@ export function RuleForm({ target, initial, knownTags = null, onClose }: Props) 
       }
       pointers={{ '/rules/0/destination_port': 'ports', '/rules/0/source_ip': 'source' }}
       isLocal={ip === null}
-      say={(said) => said}
+      say={(message) => message}
       onDone={onClose}
       onCancel={onClose}
       submit={(draft) => text.submit(countRules(draft))}

@@ -33,7 +33,7 @@ export function RulesPanel({ ip, view, draft, onDraft }: Props) {
   const [isPasting, setPasting] = useState(false);
   const [selected, setSelected] = useState<ReadonlySet<number>>(new Set());
   const writes = useRuleWrites(ip);
-  const remove = useWrite(writes.remove, { say: (said) => said });
+  const remove = useWrite(writes.remove, { say: (message) => message });
   const target = { ip, write: writes.add };
   const { rules } = view.data;
   const { notes, knownTags } = useNotes(ip);
@@ -123,7 +123,7 @@ function isOwn({ managed_by_group, status }: AcceptedRule): boolean {
   return managed_by_group === null && status !== 'going';
 }
 
-/** By what a rule is found: its action, protocol, port, source, group, ref, note and tags. */
+/** The parts by which a rule is found: its action, protocol, port, source, group, ref, note and tags. */
 function fieldsOf(notes: Notes): (rule: AcceptedRule) => readonly string[] {
   return ({ id, managed_by_group: group, ...rule }) => {
     const note = group === null ? notes.get(id) : undefined;

@@ -5,7 +5,7 @@ import { messages } from '../../../messages/index.ts';
 
 const text = messages.rules;
 
-/** What rules of addresses, of groups and of forms have in common. */
+/** Fields that rules of addresses, of groups and of forms have in common. */
 interface RuleLike {
   readonly action: 'allow' | 'deny';
   readonly protocol: string;

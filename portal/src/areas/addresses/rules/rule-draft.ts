@@ -26,7 +26,7 @@ export function hasPorts(protocol: string): boolean {
   return protocol === 'tcp' || protocol === 'udp';
 }
 
-/** What a port expression means, or why it means nothing, by the parser that the service uses. */
+/** Explains a port expression, or why it means nothing, by the parser that the service uses. */
 export function explainPorts(expression: string): Explained {
   if (expression.trim() === '') return { isValid: true, text: text.anyPort };
   const ranges = parsePortExpression(expression);

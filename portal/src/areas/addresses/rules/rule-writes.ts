@@ -51,8 +51,8 @@ function useBlockOffer(ip: string): (message: string) => void {
   const queries = useQueryClient();
   const { blockNow, done, failed } = messages.blocked;
   return (message) => {
-    for (const { source, said } of findStillOpen(message)) {
-      showOffer(said, blockNow, failed, async () => {
+    for (const { source, sentence } of findStillOpen(message)) {
+      showOffer(sentence, blockNow, failed, async () => {
         const body = { sources: [source], target: ip };
         const { data, response } = await client.blockSources({ body });
         void queries.invalidateQueries();

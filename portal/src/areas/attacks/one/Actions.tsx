@@ -10,7 +10,7 @@ const text = messages.attack;
 const BECAUSE: Readonly<Record<string, string>> = text.because;
 const MODES: Readonly<Record<string, string>> = text.modes;
 
-/** What edges do or did against an attack. */
+/** Actions that edges do or did against an attack. */
 export function Actions({ mitigations }: { readonly mitigations: readonly AttackMitigation[] }) {
   return (
     <ListPanel

@@ -11,7 +11,7 @@ import { dropWindow } from './drop-window.ts';
 const text = messages.attack;
 const RENEW_MS = 15_000;
 
-/** Which stages of the firewall dropped packets to the address while it was attacked. */
+/** The stages of the firewall that dropped packets to the address while it was attacked. */
 export function DropsMeanwhile({ attack }: { readonly attack: Attack }) {
   const { client } = useSession();
   const { destination_ip: ip, status } = attack;

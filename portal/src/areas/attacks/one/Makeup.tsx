@@ -9,7 +9,7 @@ const text = messages.attack;
 
 type Evidence = NonNullable<AttackView['evidence']>;
 
-/** What an attack is made of: vectors, sources, ports. */
+/** The parts that an attack is made of: vectors, sources, ports. */
 export function Makeup({ evidence }: { readonly evidence: Evidence }) {
   const { shares, top_sources, top_source_ports, top_destination_ports } = evidence;
   // Amounts of samples would fall while an attack goes on; parts of the whole say what it is made of.
@@ -51,7 +51,7 @@ export function Makeup({ evidence }: { readonly evidence: Evidence }) {
 interface ShareProps {
   readonly bars: readonly Bar[];
   readonly max?: number;
-  /** What is said instead of no bars. */
+  /** The text in the place of no bars. */
   readonly none: string;
 }
 
@@ -69,7 +69,7 @@ function portPart({ port, protocol, packets }: TopPort): Part {
   return { name: text.port(port, protocol), packets };
 }
 
-/** As parts of all counted packets; as counts where their number is not known. */
+/** Bars as parts of all counted packets; as counts where their number is not known. */
 function barsOf(counted: number): (part: Part) => Bar {
   return ({ name, packets }) => ({
     name,

@@ -4,7 +4,7 @@ import type { AttackView } from '../queries.ts';
 
 const text = messages.attack;
 
-/** What happened to an attack, in order. */
+/** A step in the course of an attack, in order. */
 export interface Step {
   readonly id: 'began' | 'detected' | 'mitigated' | 'cancelled' | 'ended';
   readonly title: string;

@@ -21,7 +21,7 @@ export interface ChangeTerms {
 }
 
 interface Props<Declared, Draft> extends HostFormProps {
-  /** Of the query. */
+  /** The kind, for the key of the query. */
   readonly kind: string;
   read(signal: AbortSignal): Promise<{ readonly data: Declared; readonly response: ResponseInfo }>;
   draftOf(declared: Declared): Draft;

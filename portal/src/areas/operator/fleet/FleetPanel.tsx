@@ -184,7 +184,7 @@ interface AgentProps extends Joining {
   readonly kind: 'nodes' | 'collectors';
   readonly agent: Pick<Health['nodes'][number], 'name' | 'owner' | 'connected' | 'last_seen_at'>;
   readonly about: string;
-  /** What is amiss with it. */
+  /** Notes on what is amiss with it. */
   readonly notes: readonly string[];
 }
 

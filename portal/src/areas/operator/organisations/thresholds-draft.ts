@@ -14,7 +14,7 @@ export function setOf({
   return { ...thresholds, mitigation, safelist };
 }
 
-/** What thresholds are set for. */
+/** A scope that thresholds are set for. */
 export interface ThresholdScope {
   /** `organisation`, `service 501`, `holding 7`. */
   readonly key: string;
@@ -87,7 +87,10 @@ function prefixesAround(holding: Holding, all: readonly Holding[]): string[] {
     .map(({ id }) => `holding ${id}`);
 }
 
-/** What a scope has that does not set it itself, and the name of where that is set; null: nowhere in the organisation. */
+/**
+ * A value that a scope has that does not set it itself, and the name of where that is set; null: nowhere in the
+ * organisation.
+ */
 export function inheritedOf<Field extends keyof ThresholdScope['set']>(
   scope: ThresholdScope,
   field: Field,

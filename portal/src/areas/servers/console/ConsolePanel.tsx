@@ -35,7 +35,7 @@ export default function ConsolePanel(props: Props) {
   );
 }
 
-/** What the server wrote, as it writes it, and a line to type to it. */
+/** Lines that the server wrote, as it writes it, and a line to type to it. */
 function Console({ uuid, isBuilt, isRunning }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const terminal = useRef<ConsoleTerminal>(null);

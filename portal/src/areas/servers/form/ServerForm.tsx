@@ -110,7 +110,7 @@ interface ChosenProps {
   readonly services: Organisation['services'];
 }
 
-/** What is asked once a game is chosen. */
+/** The fields that are asked once a game is chosen. */
 function Chosen({ form, egg, services }: ChosenProps) {
   if (egg === null) return null;
   const host = hostOf(egg, form.values.node);

@@ -8,7 +8,7 @@ export type EggVariable = Egg['variables'][number];
 /** The name by which the form knows an egg of its own. */
 export const OWN_EGG = 'own';
 
-/** What the form of a new server holds. */
+/** The fields that the form of a new server holds. */
 export interface Draft {
   readonly name: string;
   /** A name of the library, or `OWN_EGG`; '': none is chosen. */
@@ -16,7 +16,7 @@ export interface Draft {
   readonly service: string | null;
   readonly node: string | null;
   readonly image: string | null;
-  /** Those of the chosen egg that differ from their default, by environment name. */
+  /** Variables: those of the chosen egg that differ from their default, by environment name. */
   readonly variables: Readonly<Record<string, string>>;
   readonly memory: number | string;
   readonly cpu: number | string;
@@ -41,7 +41,10 @@ export const EMPTY: Draft = {
   open: true,
 };
 
-/** The host that decides whether an egg can be chosen: of a node, else the one nearest to running it. Null: there is none. */
+/**
+ * The host that decides whether an egg can be chosen: of a node, else the one nearest to running it. Null: there is
+ * none.
+ */
 export function hostOf({ hosts }: Pick<Egg, 'hosts'>, node: string | null): EggHost | null {
   const considered = hosts.filter((host) => node === null || host.node === node);
   return (
@@ -64,7 +67,7 @@ export function givenVariables(
   return Object.fromEntries(given);
 }
 
-/** What `createServer` takes. `document`: that of an egg of its own. */
+/** The input that `createServer` takes. `document`: that of an egg of its own. */
 export function serverInput(
   organisation: string,
   draft: Draft,
@@ -92,7 +95,7 @@ export function limitsOf({ memory, cpu, disk }: Pick<Draft, 'memory' | 'cpu' | '
   return { memory: Number(memory), cpu: Number(cpu), disk: Number(disk) };
 }
 
-/** What a variable takes, in words, by the rules of its egg. */
+/** Describes what a variable takes, in words, by the rules of its egg. */
 export function describeRules(rules: readonly string[]): string {
   const isNumber = rules.includes('integer') || rules.includes('numeric');
   const words = rules.flatMap((rule) => {

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { personClient } from '../../../session/session.ts';
 
-/** What is done on the host, such as installing Docker, shows by itself. */
+/** The interval of reading the state again, so that what is done on the host shows by itself. */
 const LOOK_MS = 3_000;
 const PROGRESS_MS = 1_000;
 

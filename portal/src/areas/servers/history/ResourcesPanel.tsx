@@ -13,7 +13,7 @@ import { fillMinutes } from '../../../components/figures/fill-minutes.ts';
 const text = messages.server.resources;
 const MIB = 1_048_576;
 
-/** What the server used in the last day, each against its limit. */
+/** Resources that the server used in the last day, each against its limit. */
 export default function ResourcesPanel({ server }: { readonly server: GameServerDetail }) {
   return (
     <Loaded query={useHistory(server.uuid)} inCard>

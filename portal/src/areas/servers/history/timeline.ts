@@ -23,7 +23,7 @@ export interface Timeline {
   readonly happenings: readonly Happening[];
 }
 
-/** What happened to a server and to its address in a day, on one scale. */
+/** Everything that happened to a server and to its address in a day, on one scale. */
 export function timelineOf(
   { data, meta }: Pick<GameServerHistory, 'data' | 'meta'>,
   attacks: readonly Attack[],

@@ -82,7 +82,7 @@ function portsOf({
   );
 }
 
-/** As the service decides it, which asks the evaluator of the edges. */
+/** The verdict as the service decides it, which asks the evaluator of the edges. */
 function Firewall({ port }: { readonly port: Port }) {
   const { data: open, error } = useOpenTo(port);
   if (open === undefined) {

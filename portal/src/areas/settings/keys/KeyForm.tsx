@@ -20,7 +20,7 @@ interface Props {
   onCreated(key: ApiKeyCreated['data']): void;
 }
 
-/** What a key may do, on what, from where and how long. */
+/** The rights of a key: on what, from where and how long. */
 export function KeyForm({ onClose, onCreated }: Props) {
   const client = usePeopleClient();
   return (

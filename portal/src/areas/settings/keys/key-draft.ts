@@ -51,7 +51,7 @@ export function parseNetworks(typed: string): {
   return { networks: networks.length === 0 ? null : networks, mistake: null };
 }
 
-/** What is sent for a draft. */
+/** The body that is sent for a draft. */
 export function bodyOf(draft: KeyDraft, now: Date): ApiKeyInput {
   const { name, abilities, servers, managedServers, prefixes, sources, lifetime } = draft;
   const end = lifetime === 'never' ? null : new Date(now.getTime() + Number(lifetime) * DAY_MS);
@@ -75,7 +75,7 @@ export function stateOf(key: ApiKey, now: Date): KeyState {
   return 'active';
 }
 
-/** Those that work first, then by name. */
+/** Sorts keys: those that work first, then by name. */
 export function sortKeys(keys: readonly ApiKey[], now: Date): ApiKey[] {
   const rank = (key: ApiKey) => (stateOf(key, now) === 'active' ? 0 : 1);
   return keys.toSorted((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name) || a.id - b.id);

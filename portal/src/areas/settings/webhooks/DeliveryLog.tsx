@@ -19,7 +19,7 @@ const text = webhookMessages.webhooks.log;
 const STATES = ['all', 'pending', 'delivered', 'failed'] as const;
 const TONES: Readonly<Record<string, Tone>> = { delivered: 'ok', pending: 'warn', failed: 'bad' };
 
-/** What was sent or waits, with every attempt. */
+/** The log of what was sent or waits, with every attempt. */
 export function DeliveryLog({ webhook }: { readonly webhook: Webhook }) {
   const [shown, setShown] = useState<(typeof STATES)[number]>('all');
   const log = useDeliveries(webhook.id, shown === 'all' ? null : shown);

@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { parseEgg } from '@portcullis/core/game-servers/eggs/parse-egg.ts';
-import { DoneMatcher } from '../console/server-console.ts';
-import { EXAMPLE_EGG, openProcessImages } from './images.ts';
+import { DoneMatcher } from './console/server-console.ts';
+import { openProcessImages } from './process-images.ts';
 
-const EGG = parseEgg(readFileSync(EXAMPLE_EGG, 'utf8'));
+const EGG = parseEgg(readFileSync(join(import.meta.dirname, '..', 'eggs', 'hearth.json'), 'utf8'));
 
 describe('the shipped example', () => {
   it('has an egg that matches the program: image, done line, stop', async (t) => {

@@ -20,15 +20,21 @@ import {
   answerDetection,
   type DetectionService,
   NO_DETECTION,
-} from '../../agents/detection-service.ts';
-import { AgentScopes, type BoundRequest } from '../../agents/scope.ts';
-import type { Db } from '../../db/database.ts';
-import { isUnavailable } from '../../db/failure.ts';
-import { recordDrops } from './drops.ts';
-import { type Confirmed, Confirmations } from './confirmations.ts';
-import { loadEdge, markLive, recordHeartbeat, recordHello, recordWholeSync } from './store.ts';
-import type { FleetEvents } from '../events.ts';
-import type { SyncService } from '../sync/sync.ts';
+} from '../agents/detection-service.ts';
+import { AgentScopes, type BoundRequest } from '../agents/scope.ts';
+import type { Db } from '../db/database.ts';
+import { isUnavailable } from '../db/failure.ts';
+import { recordDrops } from './edges/drops.ts';
+import { type Confirmed, Confirmations } from './edges/confirmations.ts';
+import {
+  loadEdge,
+  markLive,
+  recordHeartbeat,
+  recordHello,
+  recordWholeSync,
+} from './edges/store.ts';
+import type { FleetEvents } from './events.ts';
+import type { SyncService } from './sync/sync.ts';
 
 /** An edge not seen for this time is out of service. */
 export const LEASE_MS = 60_000;

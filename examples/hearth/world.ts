@@ -1,6 +1,6 @@
 import { type Direction, isDirection, ROOMS, type Room, START } from './map.ts';
 
-/** What is kept between two runs. */
+/** The state that is kept between two runs. */
 export interface WorldState {
   /** Items by room. */
   readonly items: Readonly<Record<string, readonly string[]>>;
@@ -22,7 +22,7 @@ export interface Message {
   readonly text: string;
 }
 
-/** As many players are remembered; of those who are not here, the ones that came first are forgotten. */
+/** The most players that are remembered; of those who are not here, the ones that came first are forgotten. */
 const MAX_REMEMBERED = 10_000;
 const SHORT: Readonly<Record<string, string>> = {
   n: 'north',
@@ -106,7 +106,7 @@ export class World {
     return this.names.map((to) => ({ to, text }));
   }
 
-  /** What to write to the disk; `kept` says that it is there. */
+  /** The state to write to the disk; `kept` says that it is there. */
   get state(): WorldState {
     return {
       items: Object.fromEntries(this.items),
@@ -129,7 +129,7 @@ export class World {
     this.dirty = true;
   }
 
-  /** What they carried lies where they were. */
+  /** Forgets a player: what they carried lies where they were. */
   private forget(name: string): void {
     const player = this.known.get(name);
     if (player !== undefined) this.items.get(player.room)?.push(...player.carries);

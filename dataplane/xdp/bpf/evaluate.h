@@ -14,7 +14,7 @@ INLINE int OF_FAMILY(source_differs_)(const struct packet *p, const struct OF_FA
 }
 
 /* Finds the first of `limit` rules that matches. `limit` is a power of two. */
-INLINE u32 OF_FAMILY(judge_listed_)(const struct head *head, const struct OF_FAMILY(rule) *rules, u32 limit,
+INLINE u32 OF_FAMILY(evaluate_listed_)(const struct head *head, const struct OF_FAMILY(rule) *rules, u32 limit,
 				    const struct packet *p, u32 key)
 {
 	u32 count = END_OF_RULES(head, key);
@@ -32,7 +32,7 @@ INLINE u32 OF_FAMILY(judge_listed_)(const struct head *head, const struct OF_FAM
 	return fallback_of(head);
 }
 
-INLINE u32 OF_FAMILY(judge_)(const struct packet *p, u32 flags, u32 *slot)
+INLINE u32 OF_FAMILY(evaluate_)(const struct packet *p, u32 flags, u32 *slot)
 {
 	u32 key = key_of(p);
 	u32 verdict;
@@ -40,7 +40,7 @@ INLINE u32 OF_FAMILY(judge_)(const struct packet *p, u32 flags, u32 *slot)
 	if (LIKELY(small && !(small->head.flags & IN_LARGE))) {
 		u32 version = small->head.version;
 		*slot = small->head.slot;
-		verdict = OF_FAMILY(judge_listed_)(&small->head, small->rule, SMALL_RULES, p, key);
+		verdict = OF_FAMILY(evaluate_listed_)(&small->head, small->rule, SMALL_RULES, p, key);
 		if (UNLIKELY(small->head.flags & MITIGATED))
 			verdict = after_mitigations(*slot, p, flags, verdict);
 		verdict |= filters_of(&small->head);
@@ -60,8 +60,8 @@ INLINE u32 OF_FAMILY(judge_)(const struct packet *p, u32 flags, u32 *slot)
 		return small ? PASS : OPEN;
 	u32 version = large->head.version;
 	*slot = large->head.slot;
-	verdict = large->head.flags & SPILLED ? judge_spilled(&large->head, large->form, p, key)
-					      : OF_FAMILY(judge_listed_)(&large->head, large->rule, LARGE_RULES, p, key);
+	verdict = large->head.flags & SPILLED ? evaluate_spilled(&large->head, large->form, p, key)
+					      : OF_FAMILY(evaluate_listed_)(&large->head, large->rule, LARGE_RULES, p, key);
 	if (UNLIKELY(large->head.flags & MITIGATED))
 		verdict = after_mitigations(*slot, p, flags, verdict);
 	verdict |= filters_of(&large->head);

@@ -4,7 +4,7 @@ export interface Room {
   readonly title: string;
   readonly text: string;
   readonly exits: Readonly<Partial<Record<Direction, string>>>;
-  /** What lies here in a new world. */
+  /** Items that lie here in a new world. */
   readonly items: readonly string[];
 }
 

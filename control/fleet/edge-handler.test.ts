@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMemoryLink } from '@portcullis/link/transport/memory.ts';
 import type { AgentRef, AgentRequest, ControlReply } from '@portcullis/link/messages/messages.ts';
-import { testDatabase } from '../../db/testing.ts';
-import type { DetectionService } from '../../agents/detection-service.ts';
-import { createEdgeHandler } from './handler.ts';
-import { serveEdges } from '../test-edge.ts';
-import { insertEdge, silentEvents } from '../testing.ts';
+import { testDatabase } from '../db/testing.ts';
+import type { DetectionService } from '../agents/detection-service.ts';
+import { createEdgeHandler } from './edge-handler.ts';
+import { serveEdges } from './test-edge.ts';
+import { insertEdge, silentEvents } from './testing.ts';
 
 const FRA1: AgentRef = { kind: 'edge', name: 'fra1' };
 const DONE: ControlReply = { kind: 'done' };

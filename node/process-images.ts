@@ -9,9 +9,6 @@ export type ProcessImages = Readonly<Record<string, { readonly entrypoint: reado
  * run as other accounts, which must be able to read `program`.
  */
 export function openProcessImages({ root, node }: Program = RUNNING): ProcessImages {
-  const hearth = join(root, 'node', 'examples', 'hearth', 'main.ts');
+  const hearth = join(root, 'examples', 'hearth', 'main.ts');
   return { 'portcullis/hearth': { entrypoint: [node, hearth] } };
 }
-
-/** The egg of the server that `portcullis up` starts when nobody names another. */
-export const EXAMPLE_EGG = join(import.meta.dirname, '..', '..', 'eggs', 'hearth.json');
