@@ -248,7 +248,7 @@ suite('one `up`, used through the commands', { timeout: 170_000 }, () => {
     const order = join(folder, 'order.json');
     const wanted = {
       organisation: 'default',
-      service_id: 1,
+      service: 1,
       external_id: 'order-1',
       name: 'Second',
       egg: 'eggs/hearth.json',
@@ -257,15 +257,15 @@ suite('one `up`, used through the commands', { timeout: 170_000 }, () => {
     writeFileSync(order, JSON.stringify(wanted));
     const [server] = await operator('createServer', '--body', order, '--once', 'order-1');
     assert.equal(server?.node, 'local');
-    const slice = `slice=${server.uuid}`;
-    const isBuilt = async () => (await operator('readOperatedServer', slice))[0]?.build.state;
+    const uuid = `uuid=${server.uuid}`;
+    const isBuilt = async () => (await operator('readServer', uuid))[0]?.build.state;
     await eventually('it is built', async () => (await isBuilt()) === 'built', 60_000);
-    await operator('suspendServer', slice);
+    await operator('suspendServer', uuid);
     const start = await portcullis('servers', 'power', 'start', 'Second');
     assert.equal(start.code, 1);
     assert.match(start.err, /suspended/);
-    await operator('deleteServer', slice);
-    assert.deepEqual(await operator('listOperatedServers', 'external_id=order-1'), []);
+    await operator('removeServer', uuid);
+    assert.deepEqual(await operator('listServers', 'external_id=order-1'), []);
   });
 
   test('an error of control is printed with the field and exit code 1', async () => {

@@ -2,11 +2,11 @@ import { OPERATOR_ENDPOINTS as ORGANISATIONS } from './operations/operator.ts';
 import { createEndpoint, declaredEndpoints } from './operations/declared.ts';
 import { OPERATOR_FLEET_ENDPOINTS } from './operations/operator-fleet.ts';
 import { OPERATOR_SERVER_ENDPOINTS } from './operations/operator-servers.ts';
-
 import { ASN } from './schemas/declared/asn.ts';
 import { BASELINE } from './schemas/declared/baseline.ts';
 import { COLLECTOR } from './schemas/declared/collector.ts';
 import { EDGE } from './schemas/declared/edge.ts';
+import { SERVER } from './schemas/declared/game-server.ts';
 import { HOLDING } from './schemas/declared/holding.ts';
 import { NODE } from './schemas/declared/node.ts';
 import { ORGANISATION } from './schemas/declared/organisation.ts';
@@ -32,4 +32,5 @@ export const OPERATOR_ENDPOINTS = [
   ...declaredEndpoints(EDGE),
   ...declaredEndpoints(COLLECTOR),
   ...declaredEndpoints(RESPONDER),
+  ...declaredEndpoints(SERVER),
 ] as const;

@@ -61,6 +61,12 @@ test('the order of the docs works as it stands there', { timeout: 120_000 }, asy
     .where('o.slug', '=', 'hive')
     .execute();
   assert.deepEqual(rows, [{ name: 'Survival' }]);
+  const upgraded = await shell(`
+    uuid=$(portcullis operator listServers organisation=hive --json | sed -n 's/.*"uuid": *"\\([^"]*\\)".*/\\1/p')
+    echo '{"limits": {"swap": 512}}' | portcullis operator changeServer uuid=$uuid --body -`);
+  assert.equal(upgraded.code, 0, upgraded.err);
+  const { data } = JSON.parse(upgraded.out) as { data: { limits: object } };
+  assert.deepEqual(data.limits, { memory: 2_048, cpu: 200, disk: 8_192, swap: 512 });
 });
 
 test('prints one shape, and tells a full fleet from a typo', { timeout: 120_000 }, async (t) => {
@@ -80,7 +86,7 @@ test('prints one shape, and tells a full fleet from a typo', { timeout: 120_000 
   assert.equal(twice.code, 1, twice.err);
   assert.match(twice.err, /^portcullis: 192\.0\.3\.0\/24 is hive's since .*at the same time\.\n$/);
   const server = (memory: string) =>
-    shell(`echo '{"organisation": "hive", "service_id": 900, "name": "S", "egg": "eggs/flying-squid.json",
+    shell(`echo '{"organisation": "hive", "service": 900, "name": "S", "egg": "eggs/flying-squid.json",
       "limits": {"memory": ${memory}, "cpu": 100, "disk": 1024}}' | portcullis operator createServer --body - --json`);
   const full = await server('1024');
   const { error } = JSON.parse(full.err) as { error: Record<string, unknown> };

@@ -34,7 +34,7 @@ Answers are JSON, with or without --json: {"data": ...}. The operations are desc
   portcullis operator listOrganisations external_id=whmcs-17
   echo '{"name": "Acme"}' | portcullis operator saveOrganisation slug=acme --body -
   portcullis operator createServer --body server.json --once order-4711
-  portcullis operator suspendServer slice=6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11`,
+  portcullis operator suspendServer uuid=6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11`,
     )
     .action(callOperator);
 }

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
-import { createGameServer } from '@portcullis/control/declared/game-servers.ts';
-import { saveDeclared } from '@portcullis/control/operator/index.ts';
 import type { Batch } from '@portcullis/control/fleet/batch.ts';
-import { loadLibraryEgg, SHIPPED_EGGS } from '@portcullis/control/fleet-file/read/egg-files.ts';
+import { libraryOf, SHIPPED_EGGS } from '@portcullis/control/fleet-file/read/egg-files.ts';
+import { saveDeclared } from '@portcullis/control/operator/index.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 import { EXAMPLE_EGG_NAME } from '../fleet-file.ts';
 import { LOCAL_NAME } from '../options.ts';
@@ -28,40 +27,31 @@ const START_TIMEOUT_MS = 30_000;
 const POLL_MS = 200;
 const LIMITS = { memory: 256, cpu: 100, disk: 512 };
 
+interface Wanted {
+  readonly organisation: string;
+  readonly service: number;
+  readonly ip: string | null;
+}
+
 export async function createFirstServer(
   batch: Batch,
-  {
-    organisationId,
-    serviceId,
-    ip: address,
-  }: { readonly organisationId: number; readonly serviceId: number; readonly ip: string | null },
+  { organisation, service, ip: address }: Wanted,
 ): Promise<FirstServer> {
-  const egg = await loadLibraryEgg(EXAMPLE_EGG_NAME, SHIPPED_EGGS);
-  if (!egg.ok) throw new Error(`the shipped egg cannot be used: ${egg.reason}`);
-  const uuid = randomUUID();
   const ip = address ?? LOOPBACK;
   await saveDeclared(batch, 'node', { name: LOCAL_NAME, addresses: [ip] });
-  const port = await freePort(ip);
-  const server = {
-    uuid,
-    serviceId,
+  const given = {
+    uuid: randomUUID(),
+    organisation,
+    service,
     name: NAME,
     node: LOCAL_NAME,
-    eggName: EXAMPLE_EGG_NAME,
-    egg: egg.found,
-    image: null,
-    variables: {},
+    egg: EXAMPLE_EGG_NAME,
     limits: LIMITS,
-    ip,
-    port,
-    ports: [],
-    openWhileRunning: true,
-    openPorts: null,
-    suspended: false,
-    crashes: { restart: true, withinMs: 60_000 },
+    allocation: { ip, port: await freePort(ip) },
+    open_while_running: true,
   };
-  await createGameServer(batch, server, organisationId);
-  return { uuid, name: NAME, ip, port };
+  await saveDeclared(batch, 'server', given, { library: libraryOf(SHIPPED_EGGS) });
+  return { uuid: given.uuid, name: NAME, ...given.allocation };
 }
 
 /** A port that is free now. If another program takes it before the server does, the server reports that. */

@@ -33,8 +33,8 @@ export async function createFirstStart(db: Db, network: HostNetwork): Promise<Fi
     await createEdge(tx, network.devices);
     const batch = new Batch(tx, 'portal');
     const server = await createFirstServer(batch, {
-      organisationId,
-      serviceId: SERVICE_ID,
+      organisation: FIRST_ORGANISATION,
+      service: SERVICE_ID,
       ip: network.addresses.find((address) => !address.includes(':')) ?? null,
     });
     const actor = operator();

@@ -186,23 +186,22 @@ export type AgentStateRequest = {
   readonly secret: string;
 };
 
+/** Where players reach it. */
 export type Allocation = {
-  readonly ip: string;
+  readonly ip: IpAddress;
   readonly port: number;
-  readonly protocols: ReadonlyArray<'tcp' | 'udp'>;
-  readonly variable: string | null;
-  readonly name: string | null;
 };
 
 export type AllocationInput = {
   /** An address of the node. */
   readonly ip: string;
+  /** A port. */
   readonly port: number;
-  readonly protocols?: ReadonlyArray<'tcp' | 'udp'>;
-  /** Is set to the port. */
-  readonly variable?: string;
+  readonly protocols?: ReadonlyArray<'tcp' | 'udp'> | null;
+  /** A variable of the egg that is set to the port. */
+  readonly variable?: string | null;
   /** What the port is for. */
-  readonly name?: string;
+  readonly name?: string | null;
 };
 
 /** What drops packets to the address beside its rules, as far as is accepted. */
@@ -637,14 +636,11 @@ export type CopyRequest = {
   readonly to: string;
 };
 
+/** What happens when it ends by itself. */
 export type CrashPolicy = {
-  readonly restart: boolean;
-  readonly within_seconds: number;
-};
-
-export type CrashPolicyInput = {
+  /** Whether it is started again. */
   readonly restart?: boolean;
-  /** A crash this soon after another leaves it offline. Default: 60. */
+  /** A crash this soon after another leaves it offline. */
   readonly within_seconds?: number;
 };
 
@@ -658,6 +654,18 @@ export type DecidedBy = {
   readonly managed_by_group: GroupRef | null;
   /** A port of a game server as `SERVER:PORT`: the name of the server or its uuid, and the name of the port; `primary` is the first one. The rule follows it. Null: it has its port by number. */
   readonly named_port: string | null;
+};
+
+export type DeclaredAllocationInput = {
+  /** An address of the node. */
+  readonly ip: string;
+  /** A port. */
+  readonly port: number;
+  readonly protocols: ReadonlyArray<'tcp' | 'udp'> | null;
+  /** A variable of the egg that is set to the port. */
+  readonly variable: string | null;
+  /** What the port is for. */
+  readonly name: string | null;
 };
 
 export type DeclaredAsn = {
@@ -724,6 +732,14 @@ export type DeclaredCollectorAnswer = {
 
 export type DeclaredCollectorsAnswer = {
   readonly data: readonly DeclaredCollector[];
+};
+
+/** What happens when it ends by itself. */
+export type DeclaredCrashPolicy = {
+  /** Whether it is started again. */
+  readonly restart: boolean;
+  /** A crash this soon after another leaves it offline. */
+  readonly within_seconds: number;
 };
 
 export type DeclaredEdge = {
@@ -914,6 +930,59 @@ export type DeclaredScopeThresholds = {
   readonly mbps: number | null;
   /** How long it must stay below to have ended. */
   readonly hold_seconds: number | null;
+};
+
+export type DeclaredServer = {
+  /** Its id for ever. */
+  readonly uuid: string;
+  /** The organisation that it belongs to. */
+  readonly organisation: string;
+  /** A service of the organisation. */
+  readonly service: number;
+  /** What people call it. */
+  readonly name: string;
+  /** The node that runs it. */
+  readonly node: string;
+  /** Its egg: a file beside the fleet file, or one of the library (`listEggs`). */
+  readonly egg: string;
+  /** SHA-256 of the parsed egg. Left out: of the egg that has the name now. */
+  readonly egg_digest: string;
+  /** The label of one of the egg's images. Null: the first. */
+  readonly image: string | null;
+  readonly variables: {
+    readonly [name: string]: string;
+  };
+  readonly limits: DeclaredServerLimits;
+  /** Its ports; the first one is SERVER_IP and SERVER_PORT. */
+  readonly allocations: readonly DeclaredAllocationInput[];
+  /** Its ports are allowed while it runs, whatever denies them. */
+  readonly open_while_running: boolean | readonly string[];
+  /** It must not run, and is not deleted. */
+  readonly suspended: boolean;
+  readonly crashes: DeclaredCrashPolicy;
+  readonly external_id: string | null;
+  readonly build: BuildState;
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
+};
+
+export type DeclaredServerAnswer = {
+  readonly data: DeclaredServer;
+};
+
+export type DeclaredServerLimits = {
+  /** MiB. */
+  readonly memory: number;
+  /** Percent of one core. */
+  readonly cpu: number;
+  /** MiB. */
+  readonly disk: number;
+  /** MiB beyond its memory; -1: all that the host has. */
+  readonly swap: number;
+};
+
+export type DeclaredServersAnswer = {
+  readonly data: readonly DeclaredServer[];
 };
 
 export type DeclaredService = {
@@ -2482,6 +2551,14 @@ export type ObjectNames = {
   readonly filters: readonly string[];
 };
 
+/** Its one port, with the protocols of the egg. Either this or allocations. */
+export type OneAllocation = {
+  /** An address of the node. */
+  readonly ip: string;
+  /** A port. */
+  readonly port: number;
+};
+
 /** Unused links that have not expired. */
 export type OpenLinks = {
   readonly data: ReadonlyArray<{
@@ -2523,43 +2600,6 @@ export type OpenToDecision = {
   readonly explanation: string;
   /** One of the sources that get this verdict. */
   readonly source_ip: string;
-};
-
-export type OperatedServer = {
-  readonly uuid: string;
-  readonly external_id: string | null;
-  readonly organisation: string;
-  readonly service_id: number;
-  readonly name: string;
-  readonly node: string;
-  readonly egg: string;
-  readonly image: string | null;
-  readonly variables: {
-    readonly [name: string]: string;
-  };
-  readonly limits: OperatedServerLimits;
-  readonly allocations: readonly Allocation[];
-  readonly open_while_running: boolean | readonly string[];
-  readonly suspended: boolean;
-  readonly crashes: CrashPolicy;
-  readonly build: BuildState;
-  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
-  readonly owner: 'fleet' | 'portal' | (string & {});
-};
-
-export type OperatedServerLimits = {
-  /** MiB. */
-  readonly memory: number;
-  /** Percent of one core. */
-  readonly cpu: number;
-  /** MiB. */
-  readonly disk: number;
-};
-
-export type OperatedServers = {
-  readonly data: readonly OperatedServer[];
-  /** Of a write: ports that players cannot reach, because the firewall closes them. Absent: none. */
-  readonly message?: string;
 };
 
 export type OperatorInvitation = {
@@ -3044,39 +3084,6 @@ export type ServerActivityMeta = {
   readonly next: number | null;
 };
 
-/** What is left out stays as it is. */
-export type ServerChange = {
-  /** What a billing system calls it; unique in its organisation. */
-  readonly external_id?: string | null;
-  /** A service of it. */
-  readonly service_id?: number;
-  readonly name?: string;
-  /** Null or left out: one that has room, is connected and has the addresses. */
-  readonly node?: string | null;
-  /** A name of the library (`listEggs`); with `egg_document` any name. Left out with a document: the name in it. */
-  readonly egg?: string;
-  /** An egg as Pterodactyl or Pelican exports it, as JSON, with its scripts as they are. Pelican exports YAML too: `readEgg` makes JSON of it. */
-  readonly egg_document?: {
-    readonly [name: string]: unknown;
-  };
-  /** The label of one of the egg's images. Null: the first. */
-  readonly image?: string | null;
-  /** By environment name, within the egg's rules; whole. */
-  readonly variables?: {
-    readonly [name: string]: string | number | boolean;
-  };
-  readonly limits?: ServerLimits;
-  /** The first one is SERVER_IP and SERVER_PORT. Left out: a free port of the node. */
-  readonly allocations?: readonly AllocationInput[];
-  /** Its ports, or those of these names, are allowed while it runs. */
-  readonly open_while_running?: boolean | readonly string[];
-  /** It must not run, and is not deleted. */
-  readonly suspended?: boolean;
-  readonly crashes?: CrashPolicyInput;
-  /** Also if it is built anew on another node, without its files. */
-  readonly allow_losses?: boolean;
-};
-
 export type ServerEgg = {
   readonly data: {
     readonly egg: Egg;
@@ -3093,37 +3100,40 @@ export type ServerHappening = {
   readonly from: string | null;
 };
 
-/** A server with an external id that its organisation has already is answered as it is. */
 export type ServerInput = {
-  /** Its slug. */
+  /** The organisation that it belongs to. */
   readonly organisation: string;
-  /** A service of it. */
-  readonly service_id: number;
+  /** A service of the organisation. */
+  readonly service: number;
+  /** What people call it. */
   readonly name: string;
-  readonly limits: ServerLimits;
-  /** What a billing system calls it; unique in its organisation. */
-  readonly external_id?: string | null;
-  /** Null or left out: one that has room, is connected and has the addresses. */
-  readonly node?: string | null;
-  /** A name of the library (`listEggs`); with `egg_document` any name. Left out with a document: the name in it. */
-  readonly egg?: string;
-  /** An egg as Pterodactyl or Pelican exports it, as JSON, with its scripts as they are. Pelican exports YAML too: `readEgg` makes JSON of it. */
-  readonly egg_document?: {
-    readonly [name: string]: unknown;
-  };
+  /** The node that runs it. */
+  readonly node: string;
+  /** Its egg: a file beside the fleet file, or one of the library (`listEggs`). */
+  readonly egg: string;
+  /** SHA-256 of the parsed egg. Left out: of the egg that has the name now. */
+  readonly egg_digest?: string;
   /** The label of one of the egg's images. Null: the first. */
   readonly image?: string | null;
-  /** By environment name, within the egg's rules; whole. */
+  /** By environment name, within the egg's rules; the others have the egg's defaults. */
   readonly variables?: {
     readonly [name: string]: string | number | boolean;
   };
-  /** The first one is SERVER_IP and SERVER_PORT. Left out: a free port of the node. */
+  readonly limits: ServerLimits;
+  readonly allocation?: OneAllocation;
+  /** Its ports; the first one is SERVER_IP and SERVER_PORT. */
   readonly allocations?: readonly AllocationInput[];
-  /** Its ports, or those of these names, are allowed while it runs. */
+  /** Its ports are allowed while it runs, whatever denies them. */
   readonly open_while_running?: boolean | readonly string[];
   /** It must not run, and is not deleted. */
   readonly suspended?: boolean;
-  readonly crashes?: CrashPolicyInput;
+  readonly crashes?: CrashPolicy;
+  /** What a billing system calls it; unique in its organisation. */
+  readonly external_id?: string | null;
+  /** An egg as Pterodactyl or Pelican exports it, as JSON, with its scripts as they are. Pelican exports YAML too: `readEgg` makes JSON of it. `egg` may be left out then: it is the name in it. */
+  readonly egg_document?: {
+    readonly [name: string]: unknown;
+  };
 };
 
 export type ServerInvitation = {
@@ -3139,6 +3149,81 @@ export type ServerLimits = {
   readonly cpu: number;
   /** MiB. */
   readonly disk: number;
+  /** MiB beyond its memory; -1: all that the host has. */
+  readonly swap?: number;
+};
+
+/** A server with an external id that its organisation has already is answered as it is. */
+export type ServerOrder = {
+  /** The organisation that it belongs to. */
+  readonly organisation: string;
+  /** A service of the organisation. */
+  readonly service: number;
+  /** What people call it. */
+  readonly name: string;
+  readonly limits: ServerLimits;
+  /** Null or left out: one that has room, is connected and has the addresses. */
+  readonly node?: string | null;
+  /** Its egg: a file beside the fleet file, or one of the library (`listEggs`). */
+  readonly egg?: string;
+  /** SHA-256 of the parsed egg. Left out: of the egg that has the name now. */
+  readonly egg_digest?: string;
+  /** The label of one of the egg's images. Null: the first. */
+  readonly image?: string | null;
+  /** By environment name, within the egg's rules; the others have the egg's defaults. */
+  readonly variables?: {
+    readonly [name: string]: string | number | boolean;
+  };
+  readonly allocation?: OneAllocation;
+  /** Its ports; the first one is SERVER_IP and SERVER_PORT. */
+  readonly allocations?: readonly AllocationInput[];
+  /** Its ports are allowed while it runs, whatever denies them. */
+  readonly open_while_running?: boolean | readonly string[];
+  /** It must not run, and is not deleted. */
+  readonly suspended?: boolean;
+  readonly crashes?: CrashPolicy;
+  /** What a billing system calls it; unique in its organisation. */
+  readonly external_id?: string | null;
+  /** An egg as Pterodactyl or Pelican exports it, as JSON, with its scripts as they are. Pelican exports YAML too: `readEgg` makes JSON of it. `egg` may be left out then: it is the name in it. */
+  readonly egg_document?: {
+    readonly [name: string]: unknown;
+  };
+};
+
+export type ServerPatch = {
+  readonly organisation?: string | null;
+  readonly service?: number | null;
+  readonly name?: string | null;
+  readonly node?: string | null;
+  readonly egg?: string | null;
+  readonly egg_digest?: string | null;
+  /** The label of one of the egg's images. Null: the first. */
+  readonly image?: string | null;
+  readonly variables?: {
+    readonly [name: string]: string | number | boolean | null;
+  } | null;
+  readonly limits?: {
+    readonly memory?: number | null;
+    readonly cpu?: number | null;
+    readonly disk?: number | null;
+    readonly swap?: number | null;
+  } | null;
+  readonly allocation?: {
+    readonly ip?: string | null;
+    readonly port?: number | null;
+  } | null;
+  readonly allocations?: readonly AllocationInput[] | null;
+  readonly open_while_running?: boolean | readonly string[] | null;
+  readonly suspended?: boolean | null;
+  readonly crashes?: {
+    readonly restart?: boolean | null;
+    readonly within_seconds?: number | null;
+  } | null;
+  /** What a billing system calls it; unique in its organisation. */
+  readonly external_id?: string | null;
+  readonly egg_document?: {
+    readonly [name: string]: unknown;
+  } | null;
 };
 
 /** The people who have rights to one server. */
@@ -3497,6 +3582,12 @@ export type WhoAmI = {
       readonly owner: 'fleet' | 'portal' | (string & {});
     }>;
   };
+};
+
+export type WrittenServerAnswer = {
+  readonly data: DeclaredServer;
+  /** Of a write: ports that players cannot reach, because the firewall closes them. Absent: none. */
+  readonly message?: string;
 };
 
 /** The operations of /api/v1. */
@@ -4545,49 +4636,25 @@ export interface OperatorOperations {
     headers: 'idempotencyKey';
     result: HostImages;
   };
-  /** List game servers. */
-  listOperatedServers: {
-    params: {};
-    query: { organisation?: string; external_id?: string; node?: string };
-    body: never;
-    headers: 'ifNoneMatch';
-    result: OperatedServers;
-  };
   /** Create a game server. */
   createServer: {
     params: {};
     query: never;
-    body: ServerInput;
+    body: ServerOrder;
     headers: 'idempotencyKey';
-    result: OperatedServers;
+    result: WrittenServerAnswer;
   };
-  /** Read a game server. */
-  readOperatedServer: {
-    params: { slice: string };
-    query: never;
+  /** List the servers. */
+  listServers: {
+    params: {};
+    query: { organisation?: string; external_id?: string; node?: string };
     body: never;
     headers: 'ifNoneMatch';
-    result: OperatedServers;
-  };
-  /** Change a game server. */
-  changeServer: {
-    params: { slice: string };
-    query: never;
-    body: ServerChange;
-    headers: never;
-    result: OperatedServers;
-  };
-  /** Delete a game server. */
-  deleteServer: {
-    params: { slice: string };
-    query: never;
-    body: never;
-    headers: 'idempotencyKey';
-    result: Done;
+    result: DeclaredServersAnswer;
   };
   /** Read the egg of a game server. */
   readServerEgg: {
-    params: { slice: string };
+    params: { uuid: string };
     query: never;
     body: never;
     headers: 'ifNoneMatch';
@@ -4595,27 +4662,27 @@ export interface OperatorOperations {
   };
   /** Suspend a game server. */
   suspendServer: {
-    params: { slice: string };
+    params: { uuid: string };
     query: never;
     body: never;
     headers: 'idempotencyKey';
-    result: OperatedServers;
+    result: WrittenServerAnswer;
   };
   /** Unsuspend a game server. */
   unsuspendServer: {
-    params: { slice: string };
+    params: { uuid: string };
     query: never;
     body: never;
     headers: 'idempotencyKey';
-    result: OperatedServers;
+    result: WrittenServerAnswer;
   };
   /** Install a game server anew. */
   reinstallServer: {
-    params: { slice: string };
+    params: { uuid: string };
     query: never;
     body: never;
     headers: 'idempotencyKey';
-    result: OperatedServers;
+    result: WrittenServerAnswer;
   };
   /** Read the health of the fleet. */
   readFleetHealth: {
@@ -5025,6 +5092,38 @@ export interface OperatorOperations {
     headers: 'idempotencyKey' | 'ifMatch';
     result: Done;
   };
+  /** Read a server. */
+  readServer: {
+    params: { uuid: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredServerAnswer;
+  };
+  /** Create or replace a server. */
+  saveServer: {
+    params: { uuid: string };
+    query: { allow_losses?: boolean };
+    body: ServerInput;
+    headers: 'ifMatch' | 'ifNoneMatch';
+    result: WrittenServerAnswer;
+  };
+  /** Change a server. */
+  changeServer: {
+    params: { uuid: string };
+    query: { allow_losses?: boolean };
+    body: ServerPatch;
+    headers: 'ifMatch';
+    result: WrittenServerAnswer;
+  };
+  /** Remove a server. */
+  removeServer: {
+    params: { uuid: string };
+    query: { allow_losses?: boolean };
+    body: never;
+    headers: 'idempotencyKey' | 'ifMatch';
+    result: Done;
+  };
 }
 
 /** Where each operation is. */
@@ -5158,15 +5257,12 @@ export const OPERATIONS = {
   readEgg: { method: 'POST', version: 'operator', path: '/eggs/read', idempotent: true },
   listImages: { method: 'GET', version: 'operator', path: '/images', idempotent: false },
   makeImage: { method: 'POST', version: 'operator', path: '/nodes/{name}/images/{image}', idempotent: true },
-  listOperatedServers: { method: 'GET', version: 'operator', path: '/game-servers', idempotent: false },
   createServer: { method: 'POST', version: 'operator', path: '/game-servers', idempotent: true },
-  readOperatedServer: { method: 'GET', version: 'operator', path: '/game-servers/{slice}', idempotent: false },
-  changeServer: { method: 'PUT', version: 'operator', path: '/game-servers/{slice}', idempotent: false },
-  deleteServer: { method: 'DELETE', version: 'operator', path: '/game-servers/{slice}', idempotent: true },
-  readServerEgg: { method: 'GET', version: 'operator', path: '/game-servers/{slice}/egg', idempotent: false },
-  suspendServer: { method: 'POST', version: 'operator', path: '/game-servers/{slice}/suspend', idempotent: true },
-  unsuspendServer: { method: 'POST', version: 'operator', path: '/game-servers/{slice}/unsuspend', idempotent: true },
-  reinstallServer: { method: 'POST', version: 'operator', path: '/game-servers/{slice}/reinstall', idempotent: true },
+  listServers: { method: 'GET', version: 'operator', path: '/game-servers', idempotent: false },
+  readServerEgg: { method: 'GET', version: 'operator', path: '/game-servers/{uuid}/egg', idempotent: false },
+  suspendServer: { method: 'POST', version: 'operator', path: '/game-servers/{uuid}/suspend', idempotent: true },
+  unsuspendServer: { method: 'POST', version: 'operator', path: '/game-servers/{uuid}/unsuspend', idempotent: true },
+  reinstallServer: { method: 'POST', version: 'operator', path: '/game-servers/{uuid}/reinstall', idempotent: true },
   readFleetHealth: { method: 'GET', version: 'operator', path: '/fleet', idempotent: false },
   readEnforceCommand: { method: 'GET', version: 'operator', path: '/fleet/enforce-command', idempotent: false },
   createJoinCommand: { method: 'POST', version: 'operator', path: '/fleet/{kind}/{name}/join', idempotent: true },
@@ -5218,4 +5314,8 @@ export const OPERATIONS = {
   saveResponder: { method: 'PUT', version: 'operator', path: '/responders/{name}', idempotent: false },
   changeResponder: { method: 'PATCH', version: 'operator', path: '/responders/{name}', idempotent: false },
   removeResponder: { method: 'DELETE', version: 'operator', path: '/responders/{name}', idempotent: true },
+  readServer: { method: 'GET', version: 'operator', path: '/game-servers/{uuid}', idempotent: false },
+  saveServer: { method: 'PUT', version: 'operator', path: '/game-servers/{uuid}', idempotent: false },
+  changeServer: { method: 'PATCH', version: 'operator', path: '/game-servers/{uuid}', idempotent: false },
+  removeServer: { method: 'DELETE', version: 'operator', path: '/game-servers/{uuid}', idempotent: true },
 } as const;

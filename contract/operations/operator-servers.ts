@@ -4,31 +4,19 @@ import {
   Eggs,
   EggSourceInput,
   HostImages,
-  OperatedServers,
+  WrittenServer,
   ReadEgg,
-  ServerChange,
   ServerEgg,
   ServerInput,
-  ServerQuery,
 } from '../schemas/operator-servers.ts';
-import { Done } from '../schemas/portal-account.ts';
-import {
-  create,
-  createAnswer,
-  doneAnswer,
-  read,
-  readAnswer,
-  remove,
-  save,
-  saveAnswer,
-} from './operator-shared.ts';
+import { create, createAnswer, doneAnswer, read, readAnswer } from './operator-shared.ts';
 
-const ONE = '/game-servers/{slice}';
-const SLICE = { slice: Type.String({ description: 'The uuid of a server.' }) };
+const ONE = '/game-servers/{uuid}';
+const UUID = { uuid: Type.String({ description: 'Its uuid.' }) };
 const now = 'The server as it is now.';
 const SERVER = {
   organisation: 'acme',
-  service_id: 501,
+  service: 501,
   external_id: 'whmcs-4711',
   name: 'Survival',
   egg: 'eggs/flying-squid.json',
@@ -81,15 +69,6 @@ export const OPERATOR_SERVER_ENDPOINTS = [
     responses: doneAnswer('It is being made.', HostImages),
   },
   {
-    ...read,
-    operationId: 'listOperatedServers',
-    path: '/game-servers',
-    query: ServerQuery,
-    summary: 'List game servers',
-    description: 'Of every organisation, by uuid; with `external_id` the one of a billing system.',
-    responses: readAnswer('The servers.', OperatedServers),
-  },
-  {
     ...create,
     operationId: 'createServer',
     path: '/game-servers',
@@ -98,73 +77,43 @@ export const OPERATOR_SERVER_ENDPOINTS = [
       'Its node builds it from its egg. A refusal names each node and what it lacks. With the `external_id` of a server that is equal, nothing is made and that one is answered.',
     body: ServerInput,
     bodyExamples: { placed: SERVER, 'on a node': { ...SERVER, node: 'node-1' } },
-    responses: createAnswer(now, OperatedServers, ['no_capacity']),
-  },
-  {
-    ...read,
-    operationId: 'readOperatedServer',
-    path: ONE,
-    params: SLICE,
-    summary: 'Read a game server',
-    description: 'As the list has it.',
-    responses: readAnswer('The server.', OperatedServers),
+    responses: createAnswer(now, WrittenServer, ['no_capacity']),
   },
   {
     ...read,
     operationId: 'readServerEgg',
     path: `${ONE}/egg`,
-    params: SLICE,
+    params: UUID,
     summary: 'Read the egg of a game server',
     description:
       'The one that it was made from, with its variables, which may have left the library since.',
     responses: readAnswer('The egg.', ServerEgg),
   },
   {
-    ...save,
-    operationId: 'changeServer',
-    path: ONE,
-    params: SLICE,
-    summary: 'Change a game server',
-    description:
-      'What is left out stays as it is. A server that runs takes limits and ports at its next start.',
-    body: ServerChange,
-    bodyExamples: { upgrade: { limits: { memory: 2_048, cpu: 200, disk: 4_096 } } },
-    responses: saveAnswer(now, OperatedServers, ['live_objects', 'no_capacity']),
-  },
-  {
-    ...remove,
-    operationId: 'deleteServer',
-    path: ONE,
-    params: SLICE,
-    summary: 'Delete a game server',
-    description: 'Its node stops it for good and keeps its files until they are purged there.',
-    responses: doneAnswer('Deleted.', Done),
-  },
-  {
     ...create,
     operationId: 'suspendServer',
     path: `${ONE}/suspend`,
-    params: SLICE,
+    params: UUID,
     summary: 'Suspend a game server',
     description: 'It is stopped and cannot be started. One that is suspended stays so.',
-    responses: doneAnswer(now, OperatedServers),
+    responses: doneAnswer(now, WrittenServer),
   },
   {
     ...create,
     operationId: 'unsuspendServer',
     path: `${ONE}/unsuspend`,
-    params: SLICE,
+    params: UUID,
     summary: 'Unsuspend a game server',
     description: 'It can be started again. One that is not suspended stays so.',
-    responses: doneAnswer(now, OperatedServers),
+    responses: doneAnswer(now, WrittenServer),
   },
   {
     ...create,
     operationId: 'reinstallServer',
     path: `${ONE}/reinstall`,
-    params: SLICE,
+    params: UUID,
     summary: 'Install a game server anew',
     description: "By its egg's installation, which decides what stays of its files.",
-    responses: doneAnswer(now, OperatedServers),
+    responses: doneAnswer(now, WrittenServer),
   },
 ] as const satisfies readonly OperatorEndpoint[];

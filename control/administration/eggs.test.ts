@@ -19,7 +19,7 @@ import { fetchPublicText } from '../webhooks/fetch-text.ts';
 const EGGS = join(import.meta.dirname, '..', '..', 'eggs');
 const FILES = globSync('*.json', { cwd: EGGS });
 const LIMITS = { memory: 256, cpu: 100, disk: 512 };
-const SERVER = { organisation: 'hive', service_id: 900, name: 'One', limits: LIMITS };
+const SERVER = { organisation: 'hive', service: 900, name: 'One', limits: LIMITS };
 const ADDRESS = '198.51.100.20';
 
 interface Egg {
@@ -78,7 +78,7 @@ test('every shipped egg is taken as a document too, with the line ends of its sc
   for (const file of FILES) {
     const document = JSON.parse(readFileSync(join(EGGS, file), 'utf8')) as { name: string };
     const body = { ...SERVER, name: basename(file), node: 'big', egg_document: document };
-    const [server] = dataOf<{ egg: string }[]>(await operator.post(`${API}/game-servers`, body));
+    const server = dataOf<{ egg: string }>(await operator.post(`${API}/game-servers`, body));
     assert.equal(server?.egg, document.name, file);
   }
 });
@@ -190,7 +190,7 @@ test('an own egg is read from its text, JSON or YAML, with variables and the doc
   );
   assert.equal(own.egg.hosts[0]?.ok, true);
   const body = { ...SERVER, node: 'big', egg_document: own.document };
-  const [server] = dataOf<{ uuid: string; egg: string }[]>(
+  const server = dataOf<{ uuid: string; egg: string }>(
     await operator.post(`${API}/game-servers`, body),
   );
   assert.equal(server?.egg, 'Yaml');

@@ -1,16 +1,15 @@
 import { operatorActor, recordAudit } from '../access/index.ts';
 import type { Db, Reader } from '../db/database.ts';
-import { loadGameServers } from '../declared/game-servers.ts';
 import { type EggSource, loadLibraryEgg, parseEggText } from '../fleet-file/read/egg-files.ts';
 import { MAX_EGG_BYTES } from '../fleet-file/read/text-file.ts';
-import { loadNodeStatuses, type NodeImages } from '../game-servers/index.ts';
+import { loadNodeStatuses, loadStoredEgg, type NodeImages } from '../game-servers/index.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { notSeen } from '../http/operations/not-found.ts';
 import type { Answer, OperatorCall, Writing } from '../http/operations/operation.ts';
 import { invalidField, Problem } from '../problem.ts';
 import type { FetchText } from '../webhooks/index.ts';
-import { hostsOf, imagesOf, type ProgramName } from './hosts.ts';
-import { storedEgg } from './stored-egg.ts';
+import { hostsOf, imagesOf, type ProgramName } from '../operator/egg-hosts.ts';
+import { server } from '../operator/index.ts';
 import { eggView } from './views.ts';
 
 type Names = 'listEggs' | 'readEgg' | 'readServerEgg' | 'listImages' | 'makeImage';
@@ -39,12 +38,13 @@ export function createEggHandlers(deps: EggDeps): Pick<Handlers, Names> {
       return { status: 200, body: { data } };
     },
     readEgg: (call, db) => readEgg(call, db, deps),
-    async readServerEgg({ params: { slice: uuid } }, db) {
-      const [row] = await loadGameServers(db, { uuid });
-      if (row === undefined) throw notSeen();
-      const { found } = await storedEgg(db, row);
-      const hosts = hostsOf(found.egg, await loadNodeStatuses(db), program, row.image);
-      return { status: 200, body: { data: { egg: eggView(row.eggName, found.egg, hosts) } } };
+    async readServerEgg({ params: { uuid } }, db) {
+      const [row] = await server.load(db, [uuid]);
+      const found = row && (await loadStoredEgg(db, row.object.egg_digest));
+      if (row === undefined || found === null || found === undefined) throw notSeen();
+      const { egg: name, image } = row.object;
+      const hosts = hostsOf(found.egg, await loadNodeStatuses(db), program, image);
+      return { status: 200, body: { data: { egg: eggView(name, found.egg, hosts) } } };
     },
     async listImages(_call, db) {
       return { status: 200, body: { data: await listImages(db) } };

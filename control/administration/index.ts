@@ -1,7 +1,7 @@
 import type { OPERATOR_ENDPOINTS } from '@portcullis/contract/operator-endpoints.ts';
 import { createAgentHandlers } from './agents.ts';
+import { libraryOf } from '../fleet-file/read/egg-files.ts';
 import { createEggHandlers, type EggDeps } from './eggs.ts';
-import { createServerHandlers } from './game-servers.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { createAuditHandlers } from './audit.ts';
 import { createFleetHandlers } from './fleet.ts';
@@ -27,12 +27,11 @@ export function createAdministration(deps: AdministrationDeps): {
     handlers: {
       ...createKeyHandlers(),
       ...createOrganisationHandlers(),
-      ...createServerHandlers(eggs),
       ...createEggHandlers(deps),
       ...createFleetHandlers(enforceCommand),
       ...createAgentHandlers(publicUrl),
       ...createAuditHandlers(),
-      ...createOperatorHandlers(),
+      ...createOperatorHandlers(libraryOf(eggs)),
     },
   };
 }

@@ -1,8 +1,7 @@
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
-import type { CurrentGameServer } from '../declared/game-servers.ts';
 import type { KnownCollector } from '../collectors/index.ts';
 import type { EdgeStatus } from '../fleet/index.ts';
-import type { EggHost } from './hosts.ts';
+import type { EggHost } from '../operator/egg-hosts.ts';
 import type { NodeStatus } from '../game-servers/index.ts';
 import { viewOf } from '../http/operations/view.ts';
 
@@ -25,30 +24,6 @@ export function nodeView({ id: _id, engine, ...node }: NodeStatus) {
 
 export function collectorView({ id: _id, listed: exporters, ...collector }: KnownCollector) {
   return { ...viewOf(collector), exporters };
-}
-
-export function operatedServerView(row: CurrentGameServer) {
-  const { uuid, organisation, name, node, image, variables, memory, cpu, disk } = row;
-  const { ip, port, ports, openPorts, openWhileRunning, suspended, owner } = row;
-  const only = { ip, port, protocols: row.eggProtocols, variable: null, name: null };
-  return {
-    uuid,
-    external_id: row.externalId,
-    organisation,
-    service_id: row.serviceId,
-    name,
-    node,
-    egg: row.eggName,
-    image,
-    variables,
-    limits: { memory, cpu, disk },
-    allocations: ports.length === 0 ? [only] : ports,
-    open_while_running: openPorts ?? openWhileRunning,
-    suspended,
-    crashes: { restart: row.crashRestart, within_seconds: row.crashWithinMs / 1_000 },
-    build: { state: row.buildState, reason: row.buildReason },
-    owner,
-  };
 }
 
 export function eggView(name: string, egg: Egg, hosts: readonly EggHost[]) {

@@ -1,5 +1,5 @@
 import type { Ability } from '@portcullis/core/access/abilities.ts';
-import type { GameServerContent } from '../declared/game-servers.ts';
+import type { FoundEgg } from '../game-servers/index.ts';
 import type { GeoContent } from '../firewall/geo/index.ts';
 import type { WantedFilter, WantedRule } from '@portcullis/core/firewall/rules/content.ts';
 import type { DeclaredObjects } from '../operator/index.ts';
@@ -14,8 +14,9 @@ export interface FleetFile {
   readonly path: string;
   /** The objects of every kind of `control/operator`. */
   readonly objects: DeclaredObjects<Position>;
+  /** Eggs that its game servers name. */
+  readonly eggs: readonly NamedEgg[];
   readonly organisations: readonly DesiredOrganisation[];
-  readonly gameServers: readonly DesiredGameServer[];
 }
 
 export interface Located {
@@ -67,6 +68,8 @@ export interface DesiredGeoRule extends Located {
   readonly targets: readonly DesiredTarget[];
 }
 
-export interface DesiredGameServer extends Located, GameServerContent {
-  readonly organisation: string;
+/** An egg by its name in the file. */
+export interface NamedEgg {
+  readonly name: string;
+  readonly found: FoundEgg;
 }

@@ -3,7 +3,7 @@ import type { Actor } from '../access/index.ts';
 import type { Db } from '../db/database.ts';
 import { type AppliedFleet, applyFleet } from './apply/apply.ts';
 import type { FleetFile } from './desired.ts';
-import type { FoundEgg } from '../declared/game-servers.ts';
+import type { FoundEgg } from '../game-servers/index.ts';
 import { checkFleet, type FleetFileResult, parseFleet } from './parse/parse.ts';
 
 /** Fixtures for tests of the fleet file and its effects. */

@@ -15,6 +15,8 @@ import { PowerStates } from './nodes/power-states.ts';
 
 export { recordActivity } from './activity.ts';
 export { requireServer, type ServerCall } from './require-server.ts';
+export { type EggFile, type FoundEgg, loadStoredEgg, saveEggs, sweepEggs } from './eggs.ts';
+export { LIMIT_COLUMNS } from './limits.ts';
 export { reinstallServer } from './reinstall.ts';
 export { loadNodeStatuses, type NodeStatus } from './nodes/status.ts';
 

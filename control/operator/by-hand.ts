@@ -1,13 +1,22 @@
 import { createValidator, type Validator } from '@portcullis/contract/validator.ts';
 import { sql } from 'kysely';
-import { type Actor, type AuditEntry, notifyAccess, recordAudit } from '../access/index.ts';
+import { type Actor, notifyAccess, recordAudit } from '../access/index.ts';
 import type { Tx } from '../db/database.ts';
 import { constraintOf } from '../db/failure.ts';
 import { lockInstallation } from '../db/locks.ts';
 import { Batch } from '../fleet/batch.ts';
 import { sameState } from '../http/operations/etag.ts';
 import { conflict, type FieldError, Problem } from '../problem.ts';
-import { type Current, type Kind, type Refuse, subjectOf, type Wanted } from './kind.ts';
+import {
+  type Current,
+  type EggLibrary,
+  type Kind,
+  NOTHING_OUTSIDE,
+  type Outside,
+  type Refuse,
+  subjectOf,
+  type Wanted,
+} from './kind.ts';
 import { kindNamed, type KindName } from './kinds.ts';
 import { differenceOf } from './plan.ts';
 import { readObject } from './read.ts';
@@ -56,6 +65,10 @@ export interface WriteTerms {
   readonly allowsLosses?: boolean;
   /** Whether the path of the request is that of the object. */
   readonly isAt?: (object: object) => boolean;
+  /** The word for the change in the audit trail. Default: `create` or `change`. */
+  readonly action?: string;
+  /** Where the eggs come from that an object names. */
+  readonly library?: EggLibrary;
 }
 
 export interface Written<T extends object> {
@@ -73,14 +86,14 @@ export async function saveByHand<T extends object>(
   batch: Batch,
   kind: Kind<T>,
   key: string | null,
-  make: (before: Current<T> | null) => object,
+  make: (before: Current<T> | null) => object | Promise<object>,
   terms: WriteTerms,
 ): Promise<Written<T>> {
   const { tx } = batch;
   const before = key === null ? null : await loadForWrite(batch, kind, key, terms);
   if (kind.isNumbered && key !== null && before === null) throw noSuch(kind, key);
-  const given = make(before);
-  const object = readWhole(kind, given, before?.object ?? null);
+  const find = outsideOf(tx, kind, terms);
+  const object = await readWhole(kind, await make(before), before?.object ?? null, find);
   await requireReferences(tx, kind, object);
   const difference = differenceOf(kind, before, object);
   if (difference === null && before !== null)
@@ -89,21 +102,25 @@ export async function saveByHand<T extends object>(
   await kind.save(batch, [{ object, before }]);
   const [current] = await kind.load(tx, [key ?? kind.key(object)]);
   if (current === undefined) throw new Error(`the ${subjectOf(kind, object)} was not saved`);
-  const action = `${kind.name}.${before === null ? 'create' : 'change'}`;
-  const organisationId = await organisationOf(tx, kind, object);
-  const detail = { words: difference?.words ?? '' };
-  const target = targetOf(kind, current.object);
-  const generation = await finish(batch, terms.actor, { organisationId, action, target, detail });
+  const { action = before === null ? 'create' : 'change' } = terms;
+  const words = difference?.words;
+  const generation = await finish(batch, kind, { object: current.object, action, terms, words });
   return { current, isNew: before === null, generation };
 }
 
 /** Creates or changes an object that control declares by itself, such as the node of its own host. */
-export async function saveDeclared(batch: Batch, name: KindName, given: object): Promise<void> {
+export async function saveDeclared(
+  batch: Batch,
+  name: KindName,
+  given: object,
+  from: Pick<WriteTerms, 'library'> = {},
+): Promise<void> {
   const kind = kindNamed(name);
   if (kind === undefined) throw new Error(`there is no kind ${name}`);
   const key = kind.key(given);
   const [before = null] = await kind.load(batch.tx, [key]);
-  const object = readWhole(kind, given, before?.object ?? null);
+  const find = outsideOf(batch.tx, kind, from);
+  const object = await readWhole(kind, given, before?.object ?? null, find);
   await kind.save(batch, [{ object, before }]);
 }
 
@@ -123,13 +140,7 @@ export async function removeByHand<T extends object>(
     refuseLosses(kind.losses({ before, after: null, isLast, byHand: true }), terms);
   }
   await kind.remove(batch, [before]);
-  const organisationId = await organisationOf(batch.tx, kind, before.object);
-  const [action, target] = [`${kind.name}.remove`, targetOf(kind, before.object)];
-  await finish(batch, terms.actor, { organisationId, action, target });
-}
-
-function targetOf<T extends object>(kind: Kind<T>, object: T): string {
-  return kind.target?.(object) ?? `${kind.name}:${kind.key(object)}`;
+  await finish(batch, kind, { object: before.object, action: 'remove', terms });
 }
 
 export function noSuch(kind: Pick<Kind, 'name'>, key: string): Problem {
@@ -165,8 +176,16 @@ async function loadForWrite<T extends object>(
 
 const validators = new WeakMap<object, Validator<unknown>>();
 
-/** Reads a whole object, also one that no validator has seen. Throws 422 with every mistake at its place. */
-function readWhole<T extends object>(kind: Kind<T>, given: object, before: T | null): T {
+/**
+ * Reads a whole object, also one that no validator has seen. `find`: what it names that no kind declares. Throws 422
+ * with every mistake at its place.
+ */
+export async function readWhole<T extends object>(
+  kind: Kind<T>,
+  given: object,
+  before: T | null,
+  find: (given: object) => Promise<Outside>,
+): Promise<T> {
   const validator = validators.get(kind.schema) ?? createValidator(kind.schema);
   validators.set(kind.schema, validator);
   const errors: FieldError[] = validator.fits(given)
@@ -174,12 +193,24 @@ function readWhole<T extends object>(kind: Kind<T>, given: object, before: T | n
     : validator.explain(given).map(({ pointer, detail }) => ({ pointer, detail }));
   if (errors.length === 0) {
     const refuse: Refuse = (pointer, detail) => errors.push({ pointer, detail });
-    const object = readObject(kind, given, refuse);
+    const object = readObject(kind, given, refuse, await find(given));
     kind.checkByHand?.(object, refuse);
     const whole = kind.inherit?.(object, before, refuse) ?? object;
     if (errors.length === 0) return whole;
   }
   throw new Problem('invalid_request', errors.map(({ detail }) => detail).join(' '), { errors });
+}
+
+/** Finds what objects name that no kind declares. */
+export function outsideOf<T extends object>(
+  tx: Tx,
+  kind: Kind<T>,
+  { library }: Pick<WriteTerms, 'library'>,
+): (given: object) => Promise<Outside> {
+  return async (given) => {
+    if (kind.outside === undefined || library === undefined) return NOTHING_OUTSIDE;
+    return kind.outside(tx, given, library);
+  };
 }
 
 async function requireReferences<T extends object>(
@@ -237,14 +268,29 @@ async function organisationOf<T extends object>(
   return rows[0]?.id ?? null;
 }
 
-/** Takes the generation and writes the audit trail. */
-async function finish(
+interface Finished<T extends object> {
+  readonly object: T;
+  readonly action: string;
+  readonly terms: WriteTerms;
+  readonly words?: string | undefined;
+}
+
+/** Takes the generation and writes the audit trail, that of the object's organisation too. */
+async function finish<T extends object>(
   batch: Batch,
-  actor: Actor,
-  entry: Omit<AuditEntry, 'actor' | 'generation'>,
+  kind: Kind<T>,
+  { object, action: done, terms: { actor }, words }: Finished<T>,
 ): Promise<number | null> {
+  const action = `${kind.name}.${done}`;
   await notifyAccess(batch.tx);
-  const generation = await batch.takeGeneration(entry.action);
-  await recordAudit(batch.tx, { ...entry, actor, generation });
+  const generation = await batch.takeGeneration(action);
+  await recordAudit(batch.tx, {
+    actor,
+    organisationId: await organisationOf(batch.tx, kind, object),
+    action,
+    target: kind.target?.(object) ?? `${kind.name}:${kind.key(object)}`,
+    detail: words === undefined ? {} : { words },
+    generation,
+  });
   return generation;
 }

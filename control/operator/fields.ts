@@ -1,6 +1,7 @@
 /** The parts of JSON Schema, and of its extensions, that the schemas of kinds are made of. */
 export interface Field {
   readonly type?: string | readonly string[];
+  readonly required?: readonly string[];
   readonly properties?: Readonly<Record<string, Field>>;
   readonly items?: Field;
   readonly anyOf?: readonly Field[];

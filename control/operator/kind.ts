@@ -1,7 +1,9 @@
+import type { PatternCompiler } from '@portcullis/core/game-servers/eggs/rules.ts';
 import type { TObject } from 'typebox';
 import type { Db, Tx } from '../db/database.ts';
 import type { Owner } from '../db/schema.ts';
 import type { Batch } from '../fleet/batch.ts';
+import type { EggFile } from '../game-servers/index.ts';
 
 /** An object as it is stored. */
 export interface Current<T extends object, Facts extends object = object> {
@@ -54,10 +56,12 @@ export interface Kind<T extends object = object, Facts extends object = object> 
   readonly refersTo: readonly Reference<T>[];
   /** The slug of its organisation; null: of none. Absent: the kind is of none. */
   organisation?(object: T): string | null;
+  /** Finds what an object names that no kind declares, by hand: `given` matches the schema. */
+  outside?(tx: Tx, given: object, library: EggLibrary): Promise<Outside>;
   /** Returns fields that depend on others: a default, or one spelling. */
-  complete?(given: Given<T>): Partial<T>;
+  complete?(given: Given<T>, outside: Outside): Partial<T>;
   /** Refuses what a schema cannot say. */
-  check?(object: T, refuse: Refuse): void;
+  check?(object: T, refuse: Refuse, outside: Outside): void;
   /** Makes several objects of an entry of a file. */
   spread?(entry: object): readonly Spread[];
   /** Joins two entries of a file that are of one object. Absent: the second is refused. */
@@ -80,7 +84,7 @@ export interface Kind<T extends object = object, Facts extends object = object> 
     others: readonly Current<T, Facts>[],
     refuse: (index: number, message: string) => void,
   ): void;
-  /** Throws when an object cannot be saved by hand at present. */
+  /** Throws when an object cannot be saved by hand at present, such as for lack of capacity. */
   admit?(tx: Tx, wanted: Wanted<T, Facts>): Promise<void>;
   /** Refuses what only the fleet file may declare. */
   checkByHand?(object: T, refuse: Refuse): void;
@@ -114,7 +118,7 @@ export interface Kind<T extends object = object, Facts extends object = object> 
   isPast?(current: Current<T, Facts>): boolean;
   /** It stays as history when the file no longer names it. */
   stays?(current: Current<T, Facts>): boolean;
-  /** Fields that requests and answers have beside the object. */
+  /** Handles the fields of requests and answers that are beside the object (`input`). */
   readonly beside?: Beside<Facts>;
   /** Effects of a change beside its fields, in words that follow those of the fields. */
   further?(before: Current<T, Facts>, after: T): string[];
@@ -129,6 +133,8 @@ export interface Kind<T extends object = object, Facts extends object = object> 
   ): Promise<ReadonlyMap<string, readonly string[]>>;
   /** Why it cannot be removed by hand at present; null if it can. */
   hindrance?(current: Current<T, Facts>): string | null;
+  /** Sentences about the object in the answer to a write. */
+  remarks?(tx: Tx, current: Current<T, Facts>): Promise<string[]>;
   /** Objects of it that were made by hand, such as `2 servers`: the file cannot end it before. */
   holds?(current: Current<T, Facts>): string | null;
   /** Notes for the operator about a declared object, which change nothing. */
@@ -142,8 +148,26 @@ export interface FileEntry extends Omit<Spread, 'pointers'>, Partial<Pick<Spread
 
 /** Fields of requests and answers that are not declared, such as what a billing system calls an object. */
 export interface Beside<Facts extends object> {
+  /** Completes the object of a request by what the request has beside it. */
+  complete?(tx: Tx, given: object, beside: object, library: EggLibrary): Promise<object>;
   save(tx: Tx, key: string, beside: object): Promise<void>;
   show(facts: Facts): object;
+}
+
+/** Things that objects name and that no kind declares. */
+export interface Outside {
+  readonly eggs: ReadonlyMap<string, EggFile>;
+  /** Compiles `regex:` rules of eggs; null: nodes alone check them. */
+  readonly compile: PatternCompiler | null;
+}
+
+export const NOTHING_OUTSIDE: Outside = { eggs: new Map(), compile: null };
+
+/** Where eggs come from when an object is written by hand. */
+export interface EggLibrary extends Pick<Outside, 'compile'> {
+  find(name: string): Promise<EggFile>;
+  /** An egg that came as a document. */
+  read(document: unknown): EggFile;
 }
 
 /** One of several objects that an entry of a file makes. */

@@ -4,6 +4,7 @@ import { baseline } from './kinds/baseline.ts';
 import { collector } from './kinds/collector.ts';
 import { edge } from './kinds/edge.ts';
 import { holding } from './kinds/holding.ts';
+import { server } from './kinds/game-server.ts';
 import { node } from './kinds/node.ts';
 import { organisation } from './kinds/organisation.ts';
 import { responder } from './kinds/responder.ts';
@@ -20,6 +21,7 @@ export const KINDS = [
   edge,
   collector,
   responder,
+  server,
 ] as const;
 
 type AnyKind = (typeof KINDS)[number];

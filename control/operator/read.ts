@@ -1,21 +1,28 @@
 import type { Form } from '@portcullis/contract/schemas/declared/shapes.ts';
 import { branchOf, describeField, type Field, fieldsOf } from './fields.ts';
 import { FORMS } from './forms.ts';
-import type { Kind, Refuse } from './kind.ts';
+import { type Kind, NOTHING_OUTSIDE, type Outside, type Refuse } from './kind.ts';
 
 /**
  * Reads an object that matches the schema of its kind: fills in defaults, brings texts into their one spelling, and
  * refuses the rest of what is wrong, at its JSON pointer. The result counts only if nothing was refused.
  */
-export function readObject<T extends object>(kind: Kind<T>, value: object, refuse: Refuse): T {
+export function readObject<T extends object>(
+  kind: Kind<T>,
+  value: object,
+  refuse: Refuse,
+  outside: Outside = NOTHING_OUTSIDE,
+): T {
   const fields = fieldsOf(kind.schema);
   const read = readFields(fields, value, { pointer: '', refuse }) as T;
-  const completed = { ...read, ...kind.complete?.(read) } as Readonly<Record<string, unknown>>;
+  const completed = { ...read, ...kind.complete?.(read, outside) } as Readonly<
+    Record<string, unknown>
+  >;
   // In the order of the schema, which is that of a difference and of an answer.
   const object = Object.fromEntries(
     Object.keys(fields).map((name) => [name, completed[name]]),
   ) as T;
-  kind.check?.(object, refuse);
+  kind.check?.(object, refuse, outside);
   return object;
 }
 
@@ -36,7 +43,7 @@ function readFields(
     if (member !== undefined) {
       read[name] = readValue(field, member, { pointer: `${pointer}/${name}`, refuse });
     } else if (field.default !== undefined) read[name] = field.default;
-    else if (field.properties !== undefined) {
+    else if (field.properties !== undefined && (field.required ?? []).length === 0) {
       // An object that is left out has the defaults of its fields.
       read[name] = readFields(field.properties, {}, { pointer: `${pointer}/${name}`, refuse });
     }

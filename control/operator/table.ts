@@ -90,12 +90,14 @@ export function kindTable<T extends object, Facts extends object = object>(
 ): KindTable<T, Facts> {
   const { table, key, id = sql.ref<number>('id'), derived = {}, facts } = options;
   const fields = fieldColumns(options.columns);
-  const keyName = fields.find(({ field }) => field === key)?.column ?? key;
-  const selected = fields.map(
-    ({ field, column, read }) => sql`${read(sql.ref(`${table}.${column}`))} as ${sql.id(field)}`,
-  );
   const factual = Object.entries<RawBuilder<unknown>>(facts ?? {});
-  const known = factual.map(([name, fact]) => sql`${fact} as ${sql.ref(name)}`);
+  const keyColumn = sql.ref(fields.find(({ field }) => field === key)?.column ?? key);
+  const selected = sql.join([
+    ...fields.map(
+      ({ field, column, read }) => sql`${read(sql.ref(`${table}.${column}`))} as ${sql.id(field)}`,
+    ),
+    ...factual.map(([name, fact]) => sql`${fact} as ${sql.ref(name)}`),
+  ]);
   return {
     async load(db, keys, organisation) {
       const wanted = keys ?? null;
@@ -104,10 +106,9 @@ export function kindTable<T extends object, Facts extends object = object>(
           ? sql`true`
           : sql`organisation_id = (select id from organisations where slug = ${organisation})`;
       const { rows } = await sql<Row>`
-        select ${id} as id, owner, ${sql.join([...selected, ...known])} from ${sql.table(table)}
-         where (${wanted}::text[] is null or ${sql.ref(keyName)}::text = any(${wanted}::text[]))
-           and ${within}
-         order by ${sql.ref(keyName)}`.execute(db);
+        select ${id} as id, owner, ${selected} from ${sql.table(table)}
+         where (${wanted}::text[] is null or ${keyColumn}::text = any(${wanted}::text[])) and ${within}
+         order by ${keyColumn}`.execute(db);
       return rows.map((row) => ({
         id: row.id,
         owner: row.owner,
@@ -115,24 +116,22 @@ export function kindTable<T extends object, Facts extends object = object>(
         facts: Object.fromEntries(factual.map(([name]) => [name, row[name]])) as Facts,
       }));
     },
-    upsert: (batch, objects) => upsert(batch, objects, { table, keyName, fields, derived }),
+    upsert: (batch, objects) => upsert(batch, objects, { table, keyColumn, fields, derived }),
     async adopt(tx, keys) {
       await sql`
         update ${sql.table(table)} set owner = 'fleet'
-         where owner = 'portal' and ${sql.ref(keyName)}::text = any(${keys}::text[])`.execute(tx);
+         where owner = 'portal' and ${keyColumn}::text = any(${keys}::text[])`.execute(tx);
     },
     async delete(tx, rows) {
-      await sql`
-        delete from ${sql.table(table)} where id = any(${rows.map((row) => row.id)}::bigint[])`.execute(
-        tx,
-      );
+      const ids = rows.map((row) => row.id);
+      await sql`delete from ${sql.table(table)} where id = any(${ids}::bigint[])`.execute(tx);
     },
   };
 }
 
 interface Upserting {
   readonly table: string;
-  readonly keyName: string;
+  readonly keyColumn: RawBuilder<unknown>;
   readonly fields: readonly FieldColumn[];
   readonly derived: Readonly<Record<string, RawBuilder<unknown>>>;
 }
@@ -140,26 +139,24 @@ interface Upserting {
 async function upsert(
   { tx, owner }: Batch,
   objects: readonly object[],
-  { table, keyName, fields, derived }: Upserting,
+  { table, keyColumn, fields, derived }: Upserting,
 ): Promise<void> {
-  const written = [
-    ...fields.map(({ field, column, write }) => [column, write(given(field))] as const),
-    ...Object.entries(derived),
-  ];
-  const typed = sql.join(fields.map(({ field, type }) => sql`${sql.id(field)} ${sql.raw(type)}`));
-  const changes = sql.join(
-    written
-      .filter(([column]) => column !== keyName)
-      .map(([column]) => sql`${sql.ref(column)} = excluded.${sql.ref(column)}`),
-  );
   const rows = objects.map((object) =>
     Object.fromEntries(fields.map(({ field, path }) => [field, memberOf(object, path)])),
   );
+  const written = [
+    ...fields.map(({ field, column, write }) => [sql.ref(column), write(given(field))] as const),
+    ...Object.entries(derived).map(([column, value]) => [sql.ref(column), value] as const),
+  ];
+  const columns = written.map(([column]) => column);
+  const values = written.map(([, value]) => value);
+  const typed = fields.map(({ field, type }) => sql`${sql.id(field)} ${sql.raw(type)}`);
+  const changes = columns.map((column) => sql`${column} = excluded.${column}`);
   await sql`
-    insert into ${sql.table(table)} (${sql.join(written.map(([column]) => sql.ref(column)))}, owner)
-    select ${sql.join(written.map(([, value]) => value))}, ${owner}
-      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as given (${typed})
-    on conflict (${sql.ref(keyName)}) do update set ${changes}`.execute(tx);
+    insert into ${sql.table(table)} (${sql.join(columns)}, owner)
+    select ${sql.join(values)}, ${owner}
+      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as given (${sql.join(typed)})
+    on conflict (${keyColumn}) do update set ${sql.join(changes)}`.execute(tx);
 }
 
 /** The value of a field in what is written: `given('limits/memory')`. */

@@ -40,6 +40,8 @@ export interface ServerLimits {
   readonly memory: number;
   readonly cpu: number;
   readonly disk: number;
+  /** MiB beyond `memory`; -1 for all that the host has. */
+  readonly swap: number;
 }
 export interface CrashPolicy {
   /** Whether a crashed server is restarted. */

@@ -29,7 +29,7 @@ const DEFAULTS = {
   image: { reference: BUSYBOX, local: true },
   fallbackCommand: null,
   env: {},
-  limits: { memory: 64, cpu: 100, disk: 64 },
+  limits: { memory: 64, cpu: 100, disk: 64, swap: 0 },
   pidsLimit: 64,
   capabilities: [],
   ports: [],

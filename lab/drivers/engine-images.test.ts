@@ -284,7 +284,7 @@ describe('images in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
       script: `cd /mnt/server\n${script}\n`,
       env: {},
       folder,
-      limits: { memory: 64, cpu: 100, disk: 64 },
+      limits: { memory: 64, cpu: 100, disk: 64, swap: 0 },
     };
   }
 });

@@ -9,7 +9,7 @@ export interface FleetServer {
   readonly node: string;
   /** Relative to the fleet file, or as it is shipped. */
   readonly egg: string;
-  readonly limits: ServerLimits;
+  readonly limits: Pick<ServerLimits, 'memory' | 'cpu' | 'disk'>;
   /** A port of the edge's own address. */
   readonly port: number;
   readonly variables?: Readonly<Record<string, string>>;

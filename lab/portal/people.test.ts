@@ -395,7 +395,7 @@ describe('people, settings and operators in a browser', { skip: skipUnless(NEEDS
     const { data } = body as { data: { id: number }[] };
     const made = await callAs(ada, `${operator}/game-servers`, 'POST', {
       organisation: 'hive',
-      service_id: data[0]?.id,
+      service: data[0]?.id,
       name: 'Comb',
       egg: 'eggs/hearth.json',
       node: 'spare',

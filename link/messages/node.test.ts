@@ -44,7 +44,7 @@ const SERVER: ServerAssignment = {
   egg: DIGEST,
   image: null,
   variables: { MOTD: 'hello\nworld' },
-  limits: { memory: 1024, cpu: 100, disk: 2048 },
+  limits: { memory: 1024, cpu: 100, disk: 2048, swap: 0 },
   allocation: { ip: '2001:db8::10', port: 25_565 },
   ports: [],
   suspended: false,
@@ -79,6 +79,12 @@ const BEAT: NodeHeartbeat = {
 describe('node messages', () => {
   it('accepts a page unchanged', () => {
     assert.deepEqual(parseReply(PAGE), { ok: true, value: PAGE });
+  });
+
+  it('gives a server no swap where an older control sends none', () => {
+    const { swap: _, ...limits } = SERVER.limits;
+    const older = { ...PAGE, servers: [{ ...SERVER, limits }] };
+    assert.deepEqual(parseReply(older), { ok: true, value: PAGE });
   });
 
   it('accepts a heartbeat, and drops the fields that a newer node adds', () => {

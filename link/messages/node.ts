@@ -176,7 +176,13 @@ export const serverAssignment = object<ServerAssignment>({
   egg: matching(DIGEST, 'a digest'),
   image: nullable(text(255)),
   variables: record(/^[^\0=]{1,128}$/, text(16_384)),
-  limits: object({ memory: limit, cpu: limit, disk: limit }),
+  limits: object({
+    memory: limit,
+    cpu: limit,
+    disk: limit,
+    /** Older controls do not send it, and an older node gives no swap. */
+    swap: withDefault(integer(-1, 2 ** 31 - 1), 0),
+  }),
   allocation: object({ ip: address, port }),
   ports: array(serverPort, MAX_PORTS_OF_SERVER),
   suspended: boolean,

@@ -111,7 +111,7 @@ describe('a build', () => {
       });
     };
     const { state, reason, log } = await host.built(
-      await host.server(INSTALLED_EGG, { limits: { memory: 512, cpu: 100, disk: 1 } }),
+      await host.server(INSTALLED_EGG, { limits: { memory: 512, cpu: 100, disk: 1, swap: 0 } }),
     );
     assert.equal(state, 'failed');
     assert.match(reason ?? '', /8\d MiB on the disk and may have 1 MiB.*install was ended/);

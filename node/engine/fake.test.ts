@@ -38,7 +38,7 @@ describe('the fake engine', () => {
       fallbackCommand: null,
       env: {},
       folder: '/nowhere',
-      limits: { memory: 64, cpu: 100, disk: 64 },
+      limits: { memory: 64, cpu: 100, disk: 64, swap: 0 },
       pidsLimit: 64,
       capabilities: [],
       ports: [],

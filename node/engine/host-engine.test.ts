@@ -13,7 +13,7 @@ const SPEC = {
   fallbackCommand: null,
   env: {},
   folder: '/nowhere',
-  limits: { memory: 64, cpu: 100, disk: 1 },
+  limits: { memory: 64, cpu: 100, disk: 1, swap: 0 },
   pidsLimit: 64,
   capabilities: [],
   ports: [],

@@ -262,7 +262,7 @@ describe('power on a node', () => {
 
   it('stops a server above its disk limit, and allows a start below it', async (t) => {
     const host = new TestHost(t, { measurePauseMs: 20 });
-    const limits = { memory: 512, cpu: 100, disk: 1 };
+    const limits = { memory: 512, cpu: 100, disk: 1, swap: 0 };
     const uuid = await host.server(EGG, { limits });
     await host.power(uuid, 'start');
     await host.becomes(uuid, 'running');

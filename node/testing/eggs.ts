@@ -46,7 +46,7 @@ export function assignmentOf(
     egg,
     image: null,
     variables: {},
-    limits: { memory: 512, cpu: 100, disk: 1024 },
+    limits: { memory: 512, cpu: 100, disk: 1024, swap: 0 },
     allocation: { ip: '127.0.0.1', port: 20_000 + number },
     ports: [],
     suspended: false,

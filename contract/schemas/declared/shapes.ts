@@ -93,8 +93,8 @@ export function name(description: string): TUnsafe<string> {
 }
 
 /** A text, or null for none, which is its default. */
-export function textOrNone(description: string, maxLength = 200) {
-  const bounds = { minLength: 1, maxLength, pattern: NO_CONTROL_CHARACTERS };
+export function textOrNone(description: string, maxLength = 200, pattern = NO_CONTROL_CHARACTERS) {
+  const bounds = { minLength: 1, maxLength, pattern };
   const type = ['string', 'null'];
   return Type.Optional(Type.Unsafe<string | null>({ type, ...bounds, description, default: null }));
 }

@@ -317,6 +317,7 @@ export interface Schema {
     crashed_at_ms: number | null;
     owner: 'fleet' | 'portal';
     created_at: Generated<Date>;
+    swap_mib: Generated<number>;
   };
   generations: {
     generation: number;

@@ -31,7 +31,7 @@ interface Named {
   readonly when?: Fragment;
 }
 
-function namesOf({ organisations, ...file }: FleetFile): Named[] {
+function namesOf({ organisations }: FleetFile): Named[] {
   /** `acme ci`: names that are unique inside an organisation. */
   const inside = (name: Fragment): Fragment =>
     sql`(select slug from organisations where id = organisation_id) || ' ' || ${name}`;
@@ -50,11 +50,6 @@ function namesOf({ organisations, ...file }: FleetFile): Named[] {
     },
   ]);
   return [
-    {
-      table: 'game_servers',
-      key: sql`uuid::text`,
-      names: file.gameServers.map(({ uuid }) => uuid),
-    },
     ...all.filter(({ names }) => names.length > 0),
   ];
 }

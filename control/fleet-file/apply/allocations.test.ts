@@ -55,7 +55,7 @@ test('a server has several ports, which its node and managed filters know', asyn
   const fewer = await applyText(db, fleet('allocation: { ip: 198.51.100.10, port: 28015 }'));
   assert.match(
     fewer.changes.map(({ words }) => words).join(),
-    /^ports .* 28016 tcp RCON_PORT rcon/,
+    /^allocations .* 28016 tcp RCON_PORT rcon/,
   );
 });
 

@@ -7,7 +7,7 @@ import { Batch } from '../../fleet/batch.ts';
 import { adoptNamed } from './adopt.ts';
 import { lockEverything } from '../../db/locks.ts';
 import { keepAppliedFile } from './applied-files.ts';
-import { sweepEggs } from '../../declared/game-servers.ts';
+import { saveEggs, sweepEggs } from '../../game-servers/index.ts';
 import { type CreatedFleetKey, type KnownRows, isTogether, PlanRun } from './plan-run.ts';
 import { GroupConflict } from '../../firewall/groups/index.ts';
 import type { FleetChange, FleetPlan } from '../plan/change.ts';
@@ -37,6 +37,7 @@ export interface ApplyProgress {
 }
 
 interface PlanToApply extends Pick<ApplyOptions, 'actor' | 'onProgress'> {
+  readonly file: FleetFile;
   readonly plan: FleetPlan;
   readonly state: FleetState;
 }
@@ -88,7 +89,7 @@ export async function planFleet(
       const state = await loadLocked(tx, file, adopt);
       plan = planChanges(file, state);
       if (plan.mistakes.length === 0)
-        await applyPlan(new Batch(tx, 'fleet'), { actor, plan, state });
+        await applyPlan(new Batch(tx, 'fleet'), { actor, file, plan, state });
       throw new DryRunDone();
     });
   } catch (error) {
@@ -117,11 +118,12 @@ export async function applyFleet(
     const batch = new Batch(tx, 'fleet');
     const { createdKeys, organisations } = await applyPlan(batch, {
       actor,
+      file,
       plan,
       state,
       ...(onProgress && { onProgress }),
     });
-    if (plan.changes.some((change) => change.do.startsWith('server.'))) await sweepEggs(tx);
+    if (plan.changes.some(isOfServers)) await sweepEggs(tx);
     if (plan.changes.length > 0) await notifyAccess(tx);
     const generation = await batch.takeGeneration('fleet.apply');
     await auditChanges(tx, actor, plan.changes, organisations, generation);
@@ -139,15 +141,25 @@ async function loadLocked(tx: Tx, file: FleetFile, adopt: boolean): Promise<Flee
   return loadFleetState(tx, file.objects);
 }
 
+function isOfServers({ do: action }: FleetChange): boolean {
+  return action.startsWith('server.');
+}
+
 /** Changes of one kind that are applied together. */
 const MOST_TOGETHER = 5_000;
 
 async function applyPlan(
   batch: Batch,
-  { actor, plan, state, onProgress = () => {} }: PlanToApply,
+  { actor, file, plan, state, onProgress = () => {} }: PlanToApply,
 ): Promise<PlanRun> {
   const run = new PlanRun(batch, actor, knownRows(state));
   await run.prepare(plan.changes);
+  if (plan.changes.some(isOfServers)) {
+    await saveEggs(
+      batch.tx,
+      file.eggs.map(({ found }) => found),
+    );
+  }
   let done = 0;
   for (const changes of runsOf(plan.changes)) {
     await applyRun(batch.tx, run, plan, changes);

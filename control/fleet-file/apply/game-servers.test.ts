@@ -8,7 +8,7 @@ import type { Db } from '../../db/database.ts';
 import { testDatabase } from '../../db/testing.ts';
 import { applyFleet, FleetRefused, planFleet } from './apply.ts';
 import { loadPolicies } from '../../fleet/policies/policies.ts';
-import type { FoundEgg } from '../../declared/game-servers.ts';
+import type { FoundEgg } from '../../game-servers/index.ts';
 import { renderPlan } from '../plan/plan.ts';
 import { readFleetFile } from '../read/read.ts';
 import { applyText, mistakesOf, mustParse, parseText, TEST_ACTOR, TEST_EGG } from '../testing.ts';
@@ -68,34 +68,37 @@ async function builtBy(db: Db): Promise<void> {
 }
 
 test('fills in defaults of optional fields', () => {
-  const [parsed] = mustParse(fleet({ server: server({ uuid: UUID.toUpperCase() }) })).gameServers;
+  const [parsed] = mustParse(fleet({ server: server({ uuid: UUID.toUpperCase() }) })).objects
+    .server;
   assert.ok(parsed);
-  const { at, egg, ...rest } = parsed;
-  assert.equal(at.line, 9);
-  assert.equal(egg.digest, TEST_EGG.digest);
+  assert.equal(parsed.at.line, 9);
+  const { allocation: _, ...rest } = parsed.object as { readonly allocation?: object };
   assert.deepEqual(rest, {
     uuid: UUID,
     organisation: 'acme',
-    serviceId: 501,
+    service: 501,
     name: 'Survival',
     node: 'n1',
-    eggName: 'test.json',
+    egg: 'test.json',
+    egg_digest: TEST_EGG.digest,
     image: null,
     variables: {},
-    limits: { memory: 1024, cpu: 100, disk: 2048 },
-    ip: '198.51.100.10',
-    port: 25_565,
-    ports: [],
-    openWhileRunning: false,
-    openPorts: null,
+    limits: { memory: 1024, cpu: 100, disk: 2048, swap: 0 },
+    allocations: [
+      { ip: '198.51.100.10', port: 25_565, protocols: null, variable: null, name: null },
+    ],
+    open_while_running: false,
     suspended: false,
-    crashes: { restart: true, withinMs: 60_000 },
+    crashes: { restart: true, within_seconds: 60 },
   });
 });
 
 test('passes variables to the game unchanged', () => {
   const text = fleet({ server: server({ variables: '{ SLOTS: 16, PASSWORD: true }' }) });
-  assert.deepEqual(mustParse(text).gameServers[0]?.variables, { SLOTS: '16', PASSWORD: 'true' });
+  assert.deepEqual(mustParse(text).objects.server[0]?.object.variables, {
+    SLOTS: '16',
+    PASSWORD: 'true',
+  });
 });
 
 test('reports each mistake in a server at its position', () => {
@@ -176,7 +179,7 @@ test('looks for an egg next to the file, then among the shipped ones, and report
   ] as const) {
     const result = await read(name);
     assert.ok(result.ok, mistakesOf(result).join());
-    assert.equal(result.value.gameServers[0]?.egg.egg.name, wanted);
+    assert.equal(result.value.eggs[0]?.found.egg.name, wanted);
   }
   for (const [name, message] of [
     ['none.json', /no egg none.json: not beside this file, and none of that name is shipped/],

@@ -1,11 +1,6 @@
 import { sql } from 'kysely';
 import { type Actor, createKeys, type NewKey } from '../../access/index.ts';
 import { assignGeoRule, createGeoRule, deleteGeoRule } from '../../firewall/geo/index.ts';
-import {
-  changeGameServer,
-  createGameServer,
-  deleteGameServer,
-} from '../../declared/game-servers.ts';
 import { applyChanges, prepareChanges } from '../../operator/index.ts';
 import { endBlocked, saveBlocked } from '../../firewall/blocked/index.ts';
 import {
@@ -109,10 +104,6 @@ export class PlanRun {
       case 'blocked.add':
       case 'blocked.remove':
         return this.#saveBlocked(change);
-      case 'server.create':
-      case 'server.update':
-      case 'server.delete':
-        return this.#saveServer(change);
       case 'group.edit':
         return editGroup(this.#batch, change.id, change);
       case 'group.delete':
@@ -123,16 +114,6 @@ export class PlanRun {
       case 'geo.assign':
         return this.#assignGeoRule(change);
     }
-  }
-
-  async #saveServer(
-    change: Change<'server.create' | 'server.update' | 'server.delete'>,
-  ): Promise<void> {
-    if (change.do === 'server.delete') return deleteGameServer(this.#batch, change.uuid);
-    if (change.do === 'server.update') {
-      return changeGameServer(this.#batch, change.server, change.move);
-    }
-    await createGameServer(this.#batch, change.server, this.#idOf(change));
   }
 
   get #tx() {

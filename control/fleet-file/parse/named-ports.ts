@@ -1,10 +1,7 @@
 import { isPortName } from '@portcullis/core/firewall/rules/entry.ts';
 import { findPort, type FoundPort, type NamedServer } from '../../firewall/named-ports/index.ts';
-import type { GameServerText } from '../schema/schema.ts';
+import { PRIMARY } from '../../operator/index.ts';
 import type { Scope } from './scope.ts';
-
-/** The first port of every server, whatever else it is called. */
-export const PRIMARY = 'primary';
 
 interface FilePort {
   readonly name: string;
@@ -12,11 +9,21 @@ interface FilePort {
   readonly service: number;
 }
 
+/** A game server as the file writes it. */
+interface FileServer {
+  readonly uuid: string;
+  readonly name: string;
+  readonly organisation: string;
+  readonly service: number;
+  readonly allocation?: { readonly port: number };
+  readonly allocations?: readonly { readonly port: number; readonly name?: string | null }[];
+}
+
 /** The ports of an organisation's game servers that rules and managed filters of the file may name. */
 export class NamedPorts {
   readonly #servers: readonly NamedServer<FilePort>[];
 
-  constructor(servers: readonly GameServerText[], organisation: string) {
+  constructor(servers: readonly FileServer[], organisation: string) {
     this.#servers = servers
       .filter((server) => server.organisation === organisation)
       .map(({ uuid, name, service, allocation, allocations = [] }) => {
@@ -24,7 +31,7 @@ export class NamedPorts {
         const ports = [
           ...(first === undefined ? [] : [{ name: PRIMARY, port: first.port, service }]),
           ...allocations.flatMap(({ name: of, port }) =>
-            of === undefined || of === PRIMARY ? [] : [{ name: of, port, service }],
+            of === undefined || of === null || of === PRIMARY ? [] : [{ name: of, port, service }],
           ),
         ];
         return { uuid: uuid.toLowerCase(), name, ports };

@@ -1,11 +1,10 @@
 import { parseOrganisation, withManagedFilters } from './organisation.ts';
-import { readObjects } from '../../operator/index.ts';
-import type { DesiredOrganisation, FleetFile } from '../desired.ts';
+import { NOTHING_OUTSIDE, type Outside, readObjects } from '../../operator/index.ts';
+import type { DesiredOrganisation, FleetFile, NamedEgg } from '../desired.ts';
 import { type Mistake, MistakeList } from '../mistakes.ts';
 import { NamedPorts } from './named-ports.ts';
 import { Scope } from './scope.ts';
 import { refuseSharedSecrets } from './shared.ts';
-import { type LoadedEggs, NO_EGGS, parseGameServers } from './game-servers.ts';
 import type { FleetText } from '../schema/schema.ts';
 import { checkSchema } from '../schema/check.ts';
 import { type Environment, type Located, locateYaml } from '../read/yaml-source.ts';
@@ -40,13 +39,13 @@ export function checkFleet(text: string, path: string, env: Environment): Checke
 export function parseFleet(
   { text, located, mistakes }: CheckedFleet,
   path: string,
-  eggs: LoadedEggs = NO_EGGS,
+  outside: Outside = NOTHING_OUTSIDE,
 ): FleetFileResult {
-  const value = parseChecked(text, path, new Scope(located, mistakes), eggs);
+  const value = parseChecked(text, path, new Scope(located, mistakes), outside);
   return mistakes.empty ? { ok: true, value } : { ok: false, mistakes: mistakes.list() };
 }
 
-function parseChecked(text: FleetText, path: string, scope: Scope, eggs: LoadedEggs): FleetFile {
+function parseChecked(text: FleetText, path: string, scope: Scope, outside: Outside): FleetFile {
   const organisations: DesiredOrganisation[] = [];
   const completed: Record<string, object> = {};
   for (const [slug, organisation] of Object.entries(text.organisations ?? {})) {
@@ -56,16 +55,19 @@ function parseChecked(text: FleetText, path: string, scope: Scope, eggs: LoadedE
     completed[slug] = withManagedFilters(organisation, named, of);
   }
   refuseSharedSecrets(organisations, scope);
+  const places = {
+    at: (pointer: string) => scope.inside(pointer).at,
+    refuse: (pointer: string, message: string) => scope.inside(pointer).refuse(message),
+  };
   return {
     path,
-    objects: readObjects(
-      { ...text, organisations: completed },
-      {
-        at: (pointer) => scope.inside(pointer).at,
-        refuse: (pointer, message) => scope.inside(pointer).refuse(message),
-      },
-    ),
+    objects: readObjects({ ...text, organisations: completed }, places, outside),
+    eggs: eggsOf(outside),
     organisations,
-    gameServers: parseGameServers(text, eggs, scope),
   };
+}
+
+/** The eggs that were found for the file, by the names in it. */
+function eggsOf({ eggs }: Outside): NamedEgg[] {
+  return [...eggs].flatMap(([name, file]) => (file.ok ? [{ name, found: file.found }] : []));
 }

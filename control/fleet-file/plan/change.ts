@@ -1,8 +1,7 @@
 import type { WantedFilter, WantedRule } from '@portcullis/core/firewall/rules/content.ts';
 import type { GroupEdit } from '../../firewall/groups/index.ts';
-import type { ServerMove } from '../../declared/game-servers.ts';
 import type { GeoContent } from '../../firewall/geo/index.ts';
-import type { DesiredGameServer, DesiredKey } from '../desired.ts';
+import type { DesiredKey } from '../desired.ts';
 import type { KindName, ObjectChange } from '../../operator/index.ts';
 import type { Mistake, Position } from '../mistakes.ts';
 
@@ -70,13 +69,6 @@ export type FleetChange = ChangeDescription &
     | { readonly do: 'geo.create'; readonly key: string; readonly content: GeoContent }
     | { readonly do: 'geo.delete'; readonly id: number }
     | (Pick<ObjectChange, 'kind' | 'object' | 'before'> & { readonly do: ObjectAction })
-    | { readonly do: 'server.create'; readonly server: DesiredGameServer }
-    | {
-        readonly do: 'server.update';
-        readonly server: DesiredGameServer;
-        readonly move: ServerMove;
-      }
-    | { readonly do: 'server.delete'; readonly uuid: string }
   );
 
 /** A change of an object of a kind of `control/operator`. */

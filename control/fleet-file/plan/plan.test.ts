@@ -24,9 +24,9 @@ const EMPTY: FleetState = {
     edge: [],
     collector: [],
     responder: [],
+    server: [],
   },
   elsewhere: new Map(),
-  gameServers: [],
 };
 const NOTHING = {
   thresholds: { pps: null, mbps: null, hold_seconds: null },

@@ -6,7 +6,7 @@ import { PlanDraft } from './draft.ts';
 import { planBlocked } from './blocked.ts';
 import { planGeoRules, planGroups } from './firewall.ts';
 import { planObjects } from './objects.ts';
-import { planGameServers } from './game-servers.ts';
+import { noteEggs, noteUnknownServers } from './game-servers.ts';
 import { HoldingIndex, plannedHoldings } from './holdings.ts';
 import { planKeys } from './keys.ts';
 
@@ -22,7 +22,8 @@ export function planChanges(file: FleetFile, state: FleetState): FleetPlan {
   planGroups(draft, index);
   planGeoRules(draft, index);
   planBlocked(draft, index);
-  planGameServers(draft);
+  noteEggs(draft);
+  noteUnknownServers(draft);
   return draft.finish();
 }
 

@@ -5,7 +5,8 @@ import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import { parseEgg } from '@portcullis/core/game-servers/eggs/parse-egg.ts';
 import { compilePattern } from '@portcullis/core/game-servers/eggs/re2.ts';
 import type { PatternCompiler } from '@portcullis/core/game-servers/eggs/rules.ts';
-import type { FoundEgg } from '../../declared/game-servers.ts';
+import type { EggFile, FoundEgg } from '../../game-servers/index.ts';
+import type { EggLibrary } from '../../operator/index.ts';
 import { MAX_EGG_BYTES, readTextFile } from './text-file.ts';
 import { parsePlainYaml } from './yaml-source.ts';
 
@@ -31,11 +32,6 @@ export const SHIPPED_EGGS: EggSource = {
   shipped: (name) => (SHIPPED_EGGS.names().includes(name) ? join(EGGS, basename(name)) : null),
   compile: compilePattern,
 };
-
-export type EggFile =
-  | { readonly ok: true; readonly found: FoundEgg }
-  /** `reason` is a sentence. */
-  | { readonly ok: false; readonly reason: string };
 
 /** Loads each egg that a fleet file names, from the file's folder or else from the shipped eggs. Never rejects. */
 export async function loadEggs(
@@ -73,9 +69,13 @@ export async function loadLibraryEgg(name: string, source: EggSource): Promise<E
   return loadEgg(name, path, source);
 }
 
-/** An egg that came as a document. */
-export function parseEggDocument(value: unknown, source: EggSource): EggFile {
-  return eggOf({ ok: true, value }, source);
+/** The eggs for objects that are written by hand. */
+export function libraryOf(source: EggSource): EggLibrary {
+  return {
+    find: (name) => loadLibraryEgg(name, source),
+    read: (value) => eggOf({ ok: true, value }, source),
+    compile: source.compile,
+  };
 }
 
 export type ReadEgg =

@@ -2,13 +2,13 @@ import { MAX_BLOCKED } from '@portcullis/contract/operations/x1-blocked.ts';
 import { BaselineEntry } from '@portcullis/contract/schemas/declared/baseline.ts';
 import { COLLECTOR } from '@portcullis/contract/schemas/declared/collector.ts';
 import { EDGE } from '@portcullis/contract/schemas/declared/edge.ts';
+import { SERVER } from '@portcullis/contract/schemas/declared/game-server.ts';
 import { HOLDING } from '@portcullis/contract/schemas/declared/holding.ts';
 import { NODE } from '@portcullis/contract/schemas/declared/node.ts';
 import { ORGANISATION } from '@portcullis/contract/schemas/declared/organisation.ts';
 import { RESPONDER } from '@portcullis/contract/schemas/declared/responder.ts';
 import { SERVICE } from '@portcullis/contract/schemas/declared/service.ts';
 import { type Static, Type } from 'typebox';
-import { gameServer } from './game-servers.ts';
 import { closed, list, oneOf, text, whole } from './shapes.ts';
 
 /**
@@ -180,7 +180,7 @@ export const FleetSchema = Type.Object(
       list(RESPONDER.schema, 'What is called for attacks beside the edges.', { maxItems: 32 }),
     ),
     nodes: Type.Optional(list(NODE.schema, 'Game hosts.')),
-    game_servers: Type.Optional(list(gameServer, 'Game servers.')),
+    game_servers: Type.Optional(list(SERVER.schema, 'Game servers.')),
   },
   {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
@@ -195,5 +195,4 @@ export type FleetText = Static<typeof FleetSchema>;
 export type OrganisationText = Static<typeof organisation>;
 export type RuleEntry = Static<typeof groupRule>;
 export type FilterEntry = Static<typeof filter>;
-export type GameServerText = Static<typeof gameServer>;
 export type KeyText = Static<typeof key>;

@@ -11,7 +11,6 @@ import {
   loadObjects,
   type StoredObjects,
 } from '../../operator/index.ts';
-import { type CurrentGameServer, loadGameServers } from '../../declared/game-servers.ts';
 
 /** The database's rows of everything that a fleet file can name, including those of the portal. */
 export interface FleetState {
@@ -26,7 +25,6 @@ export interface FleetState {
   readonly groups: readonly CurrentGroup[];
   readonly geoRules: readonly CurrentGeoRule[];
   readonly blocked: readonly CurrentBlocked[];
-  readonly gameServers: readonly CurrentGameServer[];
 }
 
 /** A blocked source. Without a target, of everything that the organisation holds. */
@@ -97,7 +95,6 @@ export async function loadFleetState(
           from blocked_sources where deleted_generation is null order by id`,
       db,
     ),
-    gameServers: await loadGameServers(db),
   };
 }
 

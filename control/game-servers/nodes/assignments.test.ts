@@ -62,7 +62,7 @@ game_servers:
     name: Survival
     node: node-1
     egg: test.json
-    limits: { memory: 1024, cpu: 150, disk: 2048 }
+    limits: { memory: 1024, cpu: 150, disk: 2048, swap: 512 }
     allocation: { ip: 198.51.100.10, port: 25565 }
     crashes: { restart: false, within_seconds: 7 }
     suspended: true
@@ -77,7 +77,7 @@ game_servers:
     name: 'Survival',
     image: null,
     variables: {},
-    limits: { memory: 1024, cpu: 150, disk: 2048 },
+    limits: { memory: 1024, cpu: 150, disk: 2048, swap: 512 },
     allocation: { ip: '198.51.100.10', port: 25_565 },
     ports: [],
     suspended: true,

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type {
   ServerAssignment,
+  ServerLimits,
   ServerPort,
   ServerResources,
 } from '@portcullis/core/game-servers/power.ts';
@@ -8,6 +9,7 @@ import type { NodeEngine, ServerBuild } from '@portcullis/link/messages/node.ts'
 import type { BuildState } from '../../db/schema.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import { lockClause, noteLock } from '../../db/locks.ts';
+import { LIMITS } from '../limits.ts';
 import { settleReported, type SettledPorts } from '../openings/settle.ts';
 
 /**
@@ -161,9 +163,7 @@ interface AssignmentRow {
   readonly egg: string;
   readonly image: string | null;
   readonly variables: Record<string, string>;
-  readonly memory: number;
-  readonly cpu: number;
-  readonly disk: number;
+  readonly limits: ServerLimits;
   readonly ip: string;
   readonly port: number;
   readonly ports: readonly ServerPort[];
@@ -177,14 +177,13 @@ interface AssignmentRow {
 export async function loadAssignments(db: Db | Tx, nodeId: number): Promise<ServerAssignment[]> {
   const { rows } = await sql<AssignmentRow>`
     select s.uuid, o.slug as organisation, s.name, s.egg_digest as egg, s.image, s.variables,
-           s.memory_mib as memory, s.cpu_percent as cpu, s.disk_mib as disk, host(s.ip) as ip, s.port, s.ports,
+           ${LIMITS} as limits, host(s.ip) as ip, s.port, s.ports,
            s.suspended, s.crash_restart as restart, s.crash_within_ms as "withinMs",
            s.build_epoch as "buildEpoch"
       from game_servers s join organisations o on o.id = s.organisation_id
      where s.node_id = ${nodeId} order by s.uuid`.execute(db);
-  return rows.map(({ memory, cpu, disk, ip, port, restart, withinMs, ...row }) => ({
+  return rows.map(({ ip, port, restart, withinMs, ...row }) => ({
     ...row,
-    limits: { memory, cpu, disk },
     allocation: { ip, port },
     crashes: { restart, withinMs },
   }));

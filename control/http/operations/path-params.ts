@@ -12,8 +12,13 @@ const WHOLE_NUMBER = /^[1-9]\d{0,14}$/;
 /** Texts that have one spelling; null if the text is none of them. */
 const CANONICAL: Readonly<Record<string, (text: string) => string | null>> = {
   ip: canonicalAddress,
-  slice: (text) => (UUID.test(text) ? text.toLowerCase() : null),
+  slice: canonicalUuid,
+  uuid: canonicalUuid,
 };
+
+function canonicalUuid(text: string): string | null {
+  return UUID.test(text) ? text.toLowerCase() : null;
+}
 
 /**
  * Parses the parameters of a path in front of every handler. Throws `not_found` for one that can name nothing, with the
@@ -44,6 +49,7 @@ function parseParam(name: string, schema: object, text: string): string | number
 const NOTHING: Readonly<Record<string, () => Problem>> = {
   ip: notHeld,
   slice: notSeen,
+  uuid: notSeen,
   attack: noAttack,
   invitation: notThere,
   link: notThere,

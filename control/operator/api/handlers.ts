@@ -17,7 +17,7 @@ import {
   type WriteTerms,
   type Written,
 } from '../by-hand.ts';
-import type { Current, Kind } from '../kind.ts';
+import type { Current, EggLibrary, Kind } from '../kind.ts';
 
 /** A call of an operation of a kind, whatever its fields are. */
 type KindCall = OperatorCall<Readonly<Record<string, unknown>>>;
@@ -33,11 +33,14 @@ export interface KindHandlers {
   remove(call: KindCall, tx: Tx): Promise<Answer>;
 }
 
-export function createKindHandlers<T extends object>(kind: Kind<T>): KindHandlers {
+export function createKindHandlers<T extends object>(
+  kind: Kind<T>,
+  library: EggLibrary,
+): KindHandlers {
   const paths = pathsOf(kind);
   const { namesOf, keyOf, isAt } = paths;
   return {
-    ...createWriters(kind, paths),
+    ...createWriters(kind, paths, library),
     list: (call, db) => listObjects(kind, { ...call, params: namesOf(call) }, db),
     async read(call, db) {
       const [found] = await kind.load(db, [keyOf(call)]);
@@ -46,7 +49,7 @@ export function createKindHandlers<T extends object>(kind: Kind<T>): KindHandler
     },
     remove: (call, tx) =>
       operate(tx, async (batch) => {
-        const terms = { ...termsOf(call), isAt: (object: object) => isAt(call, object) };
+        const terms = { ...termsOf(call, library), isAt: (object: object) => isAt(call, object) };
         await removeByHand(batch, kind, keyOf(call), terms);
         return { status: 200, body: { data: { done: true } } };
       }),
@@ -74,37 +77,36 @@ function pathsOf<T extends object>(kind: Kind<T>): Paths {
 function createWriters<T extends object>(
   kind: Kind<T>,
   { namesOf, keyOf, isAt }: Paths,
+  library: EggLibrary,
 ): Pick<KindHandlers, 'create' | 'save' | 'change'> {
+  const write = (call: KindCall, tx: Tx, wanted: Omit<ObjectWrite<T>, 'body'>): Promise<Answer> =>
+    operate(tx, (batch) =>
+      writeObject(batch, kind, { ...wanted, body: Object(call.body) }, termsOf(call, library)),
+    );
   return {
     create: (call, tx) =>
-      operate(tx, (batch) => {
-        const make = (_before: unknown, body: object): object => ({ ...body, ...namesOf(call) });
-        return writeObject(
-          batch,
-          kind,
-          { key: null, body: Object(call.body), make },
-          termsOf(call),
-        );
-      }),
-    save: (call, tx) =>
-      operate(tx, (batch) => {
-        const key = keyOf(call);
-        const make = (before: Current<T> | null, body: object): object => {
+      write(call, tx, { key: null, make: (_before, body) => ({ ...body, ...namesOf(call) }) }),
+    save: (call, tx) => {
+      const key = keyOf(call);
+      return write(call, tx, {
+        key,
+        make(before, body) {
           const isElsewhere = before !== null && !isAt(call, before.object);
           if (kind.isNumbered && isElsewhere) throw noSuch(kind, key);
           return { ...body, ...namesOf(call) };
-        };
-        return writeObject(batch, kind, { key, body: Object(call.body), make }, termsOf(call));
-      }),
-    change: (call, tx) =>
-      operate(tx, (batch) => {
-        const key = keyOf(call);
-        const make = (before: Current<T> | null, body: object): object => {
+        },
+      });
+    },
+    change: (call, tx) => {
+      const key = keyOf(call);
+      return write(call, tx, {
+        key,
+        make(before, body) {
           if (before === null || !isAt(call, before.object)) throw noSuch(kind, key);
-          return Object(mergePatch(before.object, body));
-        };
-        return writeObject(batch, kind, { key, body: Object(call.body), make }, termsOf(call));
-      }),
+          return patched(kind, before.object, body);
+        },
+      });
+    },
   };
 }
 
@@ -141,47 +143,77 @@ async function writeObject<T extends object>(
   batch: Batch,
   kind: Kind<T>,
   { key, body, make }: ObjectWrite<T>,
-  terms: WriteTerms,
+  terms: WriteTerms & { readonly library: EggLibrary },
 ): Promise<Answer> {
+  const { tx } = batch;
   const [beside, declared] = partition(body, kind.input ?? {});
-  const written = await saveByHand(batch, kind, key, (before) => make(before, declared), terms);
-  if (kind.beside === undefined || Object.keys(beside).length === 0) return answer(kind, written);
+  const complete = async (given: object): Promise<object> =>
+    (await kind.beside?.complete?.(tx, given, beside, terms.library)) ?? given;
+  const written = await saveByHand(
+    batch,
+    kind,
+    key,
+    (before) => complete(make(before, declared)),
+    terms,
+  );
+  if (kind.beside === undefined || Object.keys(beside).length === 0) {
+    return answerOf(tx, kind, written);
+  }
   const at = kind.key(written.current.object);
-  await kind.beside.save(batch.tx, at, beside);
-  const [current = written.current] = await kind.load(batch.tx, [at]);
-  return answer(kind, { ...written, current });
+  await kind.beside.save(tx, at, beside);
+  const [current = written.current] = await kind.load(tx, [at]);
+  return answerOf(tx, kind, { ...written, current });
 }
 
-/** The fields of a request beside the object, and the object. */
-function partition(body: object, names: object): readonly [beside: object, declared: object] {
+/** Splits a request into what it has beside the object, and the object. */
+export function partition<T extends object, Names extends object>(
+  body: T,
+  names: Names,
+): readonly [beside: Partial<T>, declared: Omit<T, keyof Names>] {
   const members = Object.entries(body);
   const isBeside = ([name]: readonly [string, unknown]): boolean => Object.hasOwn(names, name);
   return [
-    Object.fromEntries(members.filter(isBeside)),
-    Object.fromEntries(members.filter((member) => !isBeside(member))),
+    Object.fromEntries(members.filter(isBeside)) as Partial<T>,
+    Object.fromEntries(members.filter((member) => !isBeside(member))) as Omit<T, keyof Names>,
   ];
+}
+
+/** An object after a merge patch. What follows from a field that the patch changes is left out, unless it names that too. */
+export function patched<T extends object>(kind: Kind<T>, before: T, patch: object): object {
+  const merged = Object(mergePatch(before, patch)) as Record<string, unknown>;
+  for (const [name, { 'x-follows': of = '' }] of Object.entries(fieldsOf(kind.schema))) {
+    const isChanged = Object.hasOwn(patch, of) && Reflect.get(before, of) !== merged[of];
+    if (isChanged && !Object.hasOwn(patch, name)) delete merged[name];
+  }
+  return merged;
 }
 
 function viewOf<T extends object>(kind: Kind<T>, { object, owner, facts }: Current<T>): object {
   return { ...(kind.view?.(object) ?? object), ...kind.beside?.show(facts), owner };
 }
 
-function answer<T extends object>(
+export async function answerOf<T extends object>(
+  tx: Tx,
   kind: Kind<T>,
   { current, isNew, generation }: Written<T>,
-): Answer {
+): Promise<Answer> {
+  const data = viewOf(kind, current);
+  const remarks = (await kind.remarks?.(tx, current)) ?? [];
   return {
     status: isNew ? 201 : 200,
-    body: { data: viewOf(kind, current) },
+    body: remarks.length === 0 ? { data } : { data, message: remarks.join(' ') },
     headers: generation === null ? {} : { 'portcullis-generation': String(generation) },
     state: stateOf(kind, current),
   };
 }
 
-function termsOf(call: KindCall): WriteTerms {
+function termsOf(
+  call: KindCall,
+  library: EggLibrary,
+): WriteTerms & { readonly library: EggLibrary } {
   const { ifMatch, ifNoneMatch, query } = call;
   const { allow_losses: allowsLosses = false } = query as { readonly allow_losses?: boolean };
-  return { actor: operatorActor(call), ifMatch, ifNoneMatch, allowsLosses };
+  return { actor: operatorActor(call), ifMatch, ifNoneMatch, allowsLosses, library };
 }
 
 /** Reads the fields that the path names; a text that can be none of the kind is 404. */

@@ -1,19 +1,23 @@
 import type { Handlers } from '../../http/operations/handlers.ts';
-import type { Kind } from '../kind.ts';
+import type { EggLibrary, Kind } from '../kind.ts';
 import { KINDS } from '../kinds.ts';
 import { createKindHandlers } from './handlers.ts';
+import { createServerHandlers } from './servers.ts';
 
 type AnyKind = (typeof KINDS)[number];
 type OperationOf<K extends AnyKind> =
   | `list${K['plural']}`
   | (K extends { readonly isNumbered: true } ? `create${K['title']}` : never)
   | `${'read' | 'save' | 'change' | 'remove'}${K['title']}`;
+type ServerOperation = keyof ReturnType<typeof createServerHandlers>;
 type KindOperation = OperationOf<AnyKind>;
 
 /** The handlers of the operations of every kind. */
-export function createOperatorHandlers(): Pick<Handlers, KindOperation> {
+export function createOperatorHandlers(
+  library: EggLibrary,
+): Pick<Handlers, KindOperation | ServerOperation> {
   const bound = (KINDS as readonly Kind[]).flatMap((kind) => {
-    const { list, read, create, save, change, remove } = createKindHandlers(kind);
+    const { list, read, create, save, change, remove } = createKindHandlers(kind, library);
     return Object.entries({
       [`list${kind.plural}`]: list,
       [`read${kind.title}`]: read,
@@ -24,5 +28,6 @@ export function createOperatorHandlers(): Pick<Handlers, KindOperation> {
     });
   });
   // The rows of these operations are made from the same kinds (contract/operations/declared.ts).
-  return Object.fromEntries(bound) as unknown as Pick<Handlers, KindOperation>;
+  const handlers = Object.fromEntries(bound) as unknown as Pick<Handlers, KindOperation>;
+  return { ...handlers, ...createServerHandlers(library) };
 }

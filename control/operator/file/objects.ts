@@ -1,4 +1,4 @@
-import { type FileEntry, type Kind, type Refuse, subjectOf } from '../kind.ts';
+import { type FileEntry, type Kind, type Outside, type Refuse, subjectOf } from '../kind.ts';
 import { KINDS, type KindName, type ObjectOf } from '../kinds.ts';
 import type { Declared } from '../plan.ts';
 import { readObject } from '../read.ts';
@@ -15,9 +15,15 @@ export interface FilePlaces<At> {
 }
 
 /** Reads the objects of every kind from a file that matches its schema. */
-export function readObjects<At>(file: object, places: FilePlaces<At>): DeclaredObjects<At> {
+export function readObjects<At>(
+  file: object,
+  places: FilePlaces<At>,
+  outside: Outside,
+): DeclaredObjects<At> {
   const found: Record<string, readonly Entry<At>[]> = {};
-  for (const kind of KINDS as readonly Kind[]) found[kind.name] = readKind(kind, file, places);
+  for (const kind of KINDS as readonly Kind[]) {
+    found[kind.name] = readKind(kind, file, places, outside);
+  }
   for (const kind of KINDS as readonly Kind[]) refuseUnknown(kind, found);
   const declared = Object.entries(found).map(([name, entries]) => [
     name,
@@ -30,13 +36,18 @@ interface Entry<At> extends Declared<object, At> {
   readonly refuse: Refuse;
 }
 
-function readKind<At>(kind: Kind, file: object, { at, refuse }: FilePlaces<At>): Entry<At>[] {
+function readKind<At>(
+  kind: Kind,
+  file: object,
+  { at, refuse }: FilePlaces<At>,
+  outside: Outside,
+): Entry<At>[] {
   const entries: Entry<At>[] = [];
   const byKey = new Map<string, number>();
   for (const { pointer, value, pointers = {} } of findEntries(kind, file, refuse)) {
     const within: Refuse = (inside, message) =>
       refuse(pointer + (pointers[inside] ?? inside), message);
-    const read = readObject(kind, value, within);
+    const read = readObject(kind, value, within, outside);
     const same = byKey.get(kind.key(read));
     const other = same === undefined ? undefined : entries[same];
     if (same !== undefined && other !== undefined && kind.combine !== undefined) {

@@ -37,7 +37,7 @@ const SERVER: ServerAssignment = {
   egg: 'digest',
   image: null,
   variables: {},
-  limits: { memory: 1024, cpu: 150, disk: 2048 },
+  limits: { memory: 1024, cpu: 150, disk: 2048, swap: 0 },
   allocation: { ip: '198.51.100.10', port: 25_565 },
   ports: [],
   suspended: false,

@@ -45,7 +45,7 @@ const hook = (n: number) => {
 };
 const server = (n: number) => ({
   organisation: 'acme',
-  service_id: 501,
+  service: 501,
   name: `made ${n}`,
   egg: 'eggs/flying-squid.json',
   limits: { memory: 64, cpu: 1, disk: 64 },
@@ -91,6 +91,7 @@ const BODIES: Bodies = {
   changeHolding: () => ({ until: '2999-01-01T00:00:00+00:00' }),
   createOrganisationKey: (n) => ({ name: `panel ${n}`, abilities: ['game-servers.read'] }),
   createServer: server,
+  saveServer: (n) => ({ ...server(n), node: 'node-1', allocation: { ip: IP, port: 40_000 + n } }),
   changeServer: (n) => ({ limits: { memory: 64 + (n % 9), cpu: 1, disk: 64 } }),
   saveEdge: () => ({ devices: ['eth0'] }),
   changeEdge: (n) => ({ site: `site ${n}` }),
@@ -198,6 +199,7 @@ async function prepare({ db, acme }: TestEnvironment, owner: TestClient) {
     organisation: 'acme',
     slug: 'acme',
     slice: uuid,
+    uuid,
     attack: String(attack),
     asn: '64500',
     kind: 'nodes',

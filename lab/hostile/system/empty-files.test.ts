@@ -10,7 +10,7 @@ import { type DockerFixture, startDockerFixture } from '../../docker/docker-fixt
 import { skipUnless } from '../../requirements.ts';
 import { eventually } from '../../system/stack-fixture.ts';
 
-const LIMITS = { memory: 64, cpu: 100, disk: 8 };
+const LIMITS = { memory: 64, cpu: 100, disk: 8, swap: 0 };
 
 describe('a server in Docker that makes empty files without end', {
   skip: skipUnless(['docker', 'nft']),

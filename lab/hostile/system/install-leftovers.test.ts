@@ -35,7 +35,7 @@ describe('an install that ends well', { skip: skipUnless(['docker', 'nft']) }, (
       script: SCRIPT,
       env: {},
       folder,
-      limits: { memory: 64, cpu: 100, disk: 64 },
+      limits: { memory: 64, cpu: 100, disk: 64, swap: 0 },
     };
     const { signal } = new AbortController();
     let said = '';

@@ -18,7 +18,7 @@ const PATIENCE_MS = 120_000;
 const GAME = 'flying-squid';
 const SERVER = {
   organisation: 'default',
-  service_id: 1,
+  service: 1,
   name: 'By program',
   egg: `eggs/${GAME}.json`,
   variables: { MOTD: 'By program', ONLINE_MODE: 'false' },
@@ -148,16 +148,16 @@ describe('the first game on one box', { skip: skipUnless(NEEDS) }, () => {
   });
 
   it('does the same by program, and says why an egg of an unknown image is not built', async () => {
-    const [server] = up.operator('POST', '/game-servers', SERVER) as Server[];
-    const { uuid = '', allocations = [] } = server ?? {};
+    const server = up.operator('POST', '/game-servers', SERVER) as Server;
+    const { uuid, allocations } = server;
     await until('it is built', () => up.server(uuid).provisioned);
     up.power(uuid, 'start');
     await until('it runs', () => up.server(uuid).state === 'running');
     assert.equal(await joined(allocations[0]?.port ?? 0), 'By program');
     const { egg: _, variables: __, ...plain } = SERVER;
     const own = { ...plain, name: 'Own', node: 'local', egg_document: OWN_EGG };
-    const [failed] = up.operator('POST', '/game-servers', own) as Server[];
-    await page.goto(`${up.url}/servers/${failed?.uuid}`);
+    const failed = up.operator('POST', '/game-servers', own) as Server;
+    await page.goto(`${up.url}/servers/${failed.uuid}`);
     await page.getByText(/it is a local image, which this node never pulls/).waitFor();
     await page.getByText('Not built yet').waitFor();
     assert.equal(await page.getByText('Its node does not answer').count(), 0);

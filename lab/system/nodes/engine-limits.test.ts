@@ -32,11 +32,30 @@ describe('a server in Docker that takes what it can get', {
 
   it('ends by itself when it takes more memory than it may, and the end says why', async () => {
     const exits = exitsOf(fixture);
-    const uuid = await start('exec tail /dev/zero', { limits: { memory: 32, cpu: 100, disk: 64 } });
+    const uuid = await start('exec tail /dev/zero', {
+      limits: { memory: 32, cpu: 100, disk: 64, swap: 0 },
+    });
     await eventually('it is reported', async () => exits.has(uuid));
     const { exitCode, oomKilled } = exits.get(uuid) ?? {};
     assert.deepEqual({ exitCode, oomKilled }, { exitCode: 137, oomKilled: true });
     await staysResponsive(neighbour);
+  });
+
+  it('may swap as much as it was given and no more, none unless it was', async () => {
+    const { SwapLimit: isLimited } = JSON.parse(await fixture.dockerd.call('GET', '/info'));
+    for (const swap of [0, 64, -1]) {
+      const limits = { memory: 100, cpu: 100, disk: 64, swap };
+      const server = await startShell(fixture, { limits });
+      const id = await idOf(fixture, server.uuid);
+      const { HostConfig: host } = JSON.parse(
+        await fixture.dockerd.call('GET', `/containers/${id}/json`),
+      );
+      // Docker gives up on the limit where the kernel has none.
+      const allowed = swap < 0 || !isLimited ? -1 : host.Memory + swap * MIB;
+      assert.equal(host.MemorySwap, allowed, `${swap} MiB`);
+      if (isLimited && swap >= 0) assert.equal(await swapOfKernel(server), swap * MIB);
+      await server.remove();
+    }
   });
 
   it('multiplies up to its number of processes and no further, and ends at one kill', async () => {
@@ -60,7 +79,7 @@ describe('a server in Docker that takes what it can get', {
 
   it('gets its share of the processors, however many of it ask', async () => {
     const uuid = await start('while :; do :; done & while :; do :; done & while :; do :; done', {
-      limits: { memory: 32, cpu: 40, disk: 64 },
+      limits: { memory: 32, cpu: 40, disk: 64, swap: 0 },
     });
     const seen: Usage[] = [];
     const stop = fixture.engine.watchUsage(uuid, (usage) => seen.push(usage));
@@ -73,7 +92,7 @@ describe('a server in Docker that takes what it can get', {
 
   it('fills no disk: no file grows past the limit, and their sum ends it', async () => {
     const limitMib = 8;
-    const limits = { memory: 32, cpu: 50, disk: limitMib };
+    const limits = { memory: 32, cpu: 50, disk: limitMib, swap: 0 };
     const filler = 'dd if=/dev/zero of=big bs=1M count=100; i=0; while :; do i=$((i + 1));';
     const uuid = await start(`${filler} dd if=/dev/zero of=f$i bs=1M count=1 2>/dev/null; done`, {
       limits,
@@ -213,6 +232,17 @@ describe('a server in Docker that takes what it can get', {
     assert.ok(tookMs < RESPONSIVE_MS, `${Math.round(tookMs)} ms`);
   }
 });
+
+/** Bytes of swap that the kernel allows the container, by either version of control groups. */
+async function swapOfKernel(server: ServerShell): Promise<number> {
+  const folder = '/sys/fs/cgroup';
+  const second = await server.run(`cat ${folder}/memory.swap.max`);
+  if (second.status === 0) return Number(second.output);
+  const file = `${folder}/memory/memory`;
+  const first = await server.run(`cat ${file}.memsw.limit_in_bytes ${file}.limit_in_bytes`);
+  const [total = 0, memory = 0] = first.output.trim().split('\n').map(Number);
+  return total - memory;
+}
 
 function exitsOf({ engine }: DockerFixture): ReadonlyMap<string, Instance> {
   const exits = new Map<string, Instance>();

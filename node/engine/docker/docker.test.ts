@@ -96,7 +96,7 @@ describe('the Docker engine', () => {
       fallbackCommand: null,
       env: { STARTUP: './game --name "a b"', EMPTY: '' },
       folder: '/srv/a:b',
-      limits: { memory: 1000, cpu: 150, disk: 10 },
+      limits: { memory: 1000, cpu: 150, disk: 10, swap: 0 },
       pidsLimit: 99,
       capabilities: ['NET_BIND_SERVICE'],
       ports: [
@@ -161,15 +161,25 @@ describe('the Docker engine', () => {
     );
   });
 
-  it('gives an install enough memory for a small server, and the memory of a large one', () => {
-    const limitsOf = (limits: InstanceSpec['limits']): Readonly<Record<string, unknown>> => {
-      const image = { reference: 'installer:1', local: false };
-      const spec = { uuid: UUID, organisation: 'acme', image, env: {}, folder: '/srv/a', limits };
-      const install = { ...spec, entrypoint: 'sh', script: 'true' };
-      const made = renderInstall(new Names('node-1'), install, []);
-      return (made as { readonly HostConfig: Readonly<Record<string, unknown>> }).HostConfig;
+  const limitsOf = (limits: InstanceSpec['limits']): Readonly<Record<string, unknown>> => {
+    const image = { reference: 'installer:1', local: false };
+    const spec = { uuid: UUID, organisation: 'acme', image, env: {}, folder: '/srv/a', limits };
+    const install = { ...spec, entrypoint: 'sh', script: 'true' };
+    const made = renderInstall(new Names('node-1'), install, []);
+    return (made as { readonly HostConfig: Readonly<Record<string, unknown>> }).HostConfig;
+  };
+
+  it('gives a server its swap beyond its memory, none without, and all of the host with -1', () => {
+    const swapOf = (swap: number): number => {
+      const given = limitsOf({ memory: 8192, cpu: 100, disk: 8, swap });
+      const [memory, total] = [given['Memory'], given['MemorySwap']] as [number, number];
+      return total < 0 ? total : (total - memory) / 2 ** 20;
     };
-    const small = limitsOf({ memory: 64, cpu: 20, disk: 8 });
+    assert.deepEqual([swapOf(512), swapOf(0), swapOf(-1)], [512, 0, -1]);
+  });
+
+  it('gives an install enough memory for a small server, and the memory of a large one', () => {
+    const small = limitsOf({ memory: 64, cpu: 20, disk: 8, swap: 0 });
     assert.equal(small['MemoryReservation'], 1024 * 2 ** 20);
     assert.equal(small['CpuQuota'], 100_000);
     assert.deepEqual((small['Ulimits'] as object[])[1], {
@@ -177,7 +187,7 @@ describe('the Docker engine', () => {
       Soft: 8 * 2 ** 20,
       Hard: 8 * 2 ** 20,
     });
-    const large = limitsOf({ memory: 8192, cpu: 400, disk: 8 });
+    const large = limitsOf({ memory: 8192, cpu: 400, disk: 8, swap: 0 });
     assert.equal(large['MemoryReservation'], 8192 * 2 ** 20);
     assert.equal(large['CpuQuota'], 400_000);
   });

@@ -45,7 +45,7 @@ describe('the process engine', () => {
       fallbackCommand: null,
       env: {},
       folder,
-      limits: { memory: 64, cpu: 100, disk: 1 },
+      limits: { memory: 64, cpu: 100, disk: 1, swap: 0 },
       pidsLimit: 64,
       capabilities: [],
       ports: [],

@@ -152,7 +152,7 @@ const OVERHEAD: readonly (readonly [upToMib: number, factor: number])[] = [
 /** Limits for Docker's `HostConfig`, enforced by the kernel; 0 is no limit. */
 function renderLimits(limits: ServerLimits, pidsLimit: number): Record<string, unknown> {
   return {
-    ...(limits.memory > 0 ? memoryOf(limits.memory) : {}),
+    ...(limits.memory > 0 ? memoryOf(limits) : {}),
     ...(limits.cpu > 0
       ? { CpuPeriod: CPU_PERIOD_US, CpuQuota: (limits.cpu * CPU_PERIOD_US) / 100 }
       : {}),
@@ -173,17 +173,21 @@ const INSTALL_MEMORY_MIB = 1024;
 const INSTALL_CPU_PERCENT = 100;
 
 /** Limits of a server's install. */
-function installLimits({ memory, cpu, disk }: ServerLimits): ServerLimits {
+function installLimits({ memory, cpu, ...others }: ServerLimits): ServerLimits {
   return {
+    ...others,
     memory: memory === 0 ? 0 : Math.max(memory, INSTALL_MEMORY_MIB),
     cpu: cpu === 0 ? 0 : Math.max(cpu, INSTALL_CPU_PERCENT),
-    disk,
   };
 }
 
-function memoryOf(memoryMib: number): Record<string, number> {
-  const factor = OVERHEAD.find(([upToMib]) => memoryMib <= upToMib)?.[1] ?? 1;
-  const bytes = Math.ceil(memoryMib * factor) * MIB;
-  // MemorySwap includes Memory, so equal values allow no swap.
-  return { Memory: bytes, MemorySwap: bytes, MemoryReservation: memoryMib * MIB };
+function memoryOf({ memory, swap }: ServerLimits): Record<string, number> {
+  const factor = OVERHEAD.find(([upToMib]) => memory <= upToMib)?.[1] ?? 1;
+  const bytes = Math.ceil(memory * factor) * MIB;
+  return {
+    Memory: bytes,
+    // MemorySwap includes Memory, so equal values allow no swap; 0 would mean as much swap as memory.
+    MemorySwap: swap < 0 ? -1 : bytes + swap * MIB,
+    MemoryReservation: memory * MIB,
+  };
 }

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import type { OperatedServers } from '@portcullis/client/index.ts';
+import type { DeclaredServer } from '@portcullis/client/index.ts';
 import { Gamepad2 } from 'lucide-react';
 import { ConfirmButton } from '../../../components/forms/ConfirmButton.tsx';
 import { ListPanel } from '../../../components/list/ListPanel.tsx';
@@ -12,8 +12,6 @@ import { OwnerPill } from '../OwnerPill.tsx';
 import { LIST_MS, type Organisation } from '../queries.ts';
 
 const text = operatorMessages.servers;
-type Server = OperatedServers['data'][number];
-
 const TONES: Readonly<Record<string, Tone>> = { built: 'ok', failed: 'bad' };
 
 /** Game servers of the organisation: made from the eggs of the library, suspended, installed anew, deleted. */
@@ -22,7 +20,7 @@ export function ServersCard({ organisation }: { readonly organisation: Organisat
   const servers = useQuery({
     queryKey: ['operator', 'servers', slug],
     queryFn: async ({ signal }) =>
-      (await personClient.listOperatedServers({ query: { organisation: slug } }, { signal })).data,
+      (await personClient.listServers({ query: { organisation: slug } }, { signal })).data,
     refetchInterval: LIST_MS,
   });
   return (
@@ -48,7 +46,7 @@ export function ServersCard({ organisation }: { readonly organisation: Organisat
   );
 }
 
-function ServerItem({ server }: { readonly server: Server }) {
+function ServerItem({ server }: { readonly server: DeclaredServer }) {
   const { name, egg, node, limits, allocations, suspended, build, owner } = server;
   const [first] = allocations;
   const place = first === undefined ? '' : `${first.ip} port ${first.port}`;
@@ -76,15 +74,15 @@ function ServerItem({ server }: { readonly server: Server }) {
 }
 
 function ServerButtons({
-  server: { uuid: slice, name, suspended, owner },
+  server: { uuid, name, suspended, owner },
 }: {
-  readonly server: Server;
+  readonly server: DeclaredServer;
 }) {
   const act = suspended ? 'unsuspend' : 'suspend';
   const acts = [
-    [act, () => (suspended ? personClient.unsuspendServer : personClient.suspendServer)({ slice })],
-    ['reinstall', () => personClient.reinstallServer({ slice })],
-    ['remove', () => personClient.deleteServer({ slice })],
+    [act, () => (suspended ? personClient.unsuspendServer : personClient.suspendServer)({ uuid })],
+    ['reinstall', () => personClient.reinstallServer({ uuid })],
+    ['remove', () => personClient.removeServer({ uuid })],
   ] as const;
   return acts.map(([verb, write]) => (
     <ConfirmButton<object>

@@ -1,24 +1,25 @@
 import { NumberInput } from '@mantine/core';
 import { serverFormMessages as text } from '../../../messages/server-form.ts';
+import { LIMIT_NAMES, LIMITS, type LimitName } from './draft.ts';
 
 interface Props {
   /** `getInputProps` of the form. */
-  inputProps(limit: 'memory' | 'cpu' | 'disk'): object;
+  inputProps(path: `limits.${LimitName}`): object;
 }
 
 export function LimitFields({ inputProps }: Props) {
   return (
     <div className="form-row">
-      {(['memory', 'cpu', 'disk'] as const).map((limit) => (
+      {LIMIT_NAMES.map((limit) => (
         <NumberInput
           key={limit}
           className="field-s"
-          label={text[limit]}
-          min={1}
+          label={text.limitNames[limit]}
+          min={LIMITS[limit].least}
           allowDecimal={false}
           thousandSeparator=","
           required
-          {...inputProps(limit)}
+          {...inputProps(`limits.${limit}`)}
         />
       ))}
     </div>

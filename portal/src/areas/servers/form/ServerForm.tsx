@@ -1,5 +1,5 @@
 import { NumberInput, Select, Switch, TextInput } from '@mantine/core';
-import type { OperatedServers } from '@portcullis/client/index.ts';
+import type { DeclaredServer } from '@portcullis/client/index.ts';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { type Fields, WriteForm } from '../../../components/forms/WriteForm.tsx';
@@ -19,7 +19,7 @@ import { VariableFields } from './VariableFields.tsx';
 export interface ServerFormProps {
   readonly organisation: Organisation;
   onClose(): void;
-  onMade?(server: OperatedServers['data'][number]): void;
+  onMade?(server: DeclaredServer): void;
 }
 
 /** Makes a server: a game, a name, and what the game and its place can be given. */
@@ -62,10 +62,6 @@ function Form({
       initial={{ ...EMPTY, service: service === undefined ? null : String(service.id) }}
       submit={text.create}
       pointers={{
-        '/service_id': 'service',
-        '/limits/memory': 'memory',
-        '/limits/cpu': 'cpu',
-        '/limits/disk': 'disk',
         '/allocations/0': 'port',
         '/allocations/0/ip': 'address',
         '/allocations/0/port': 'port',
@@ -82,9 +78,9 @@ function Form({
         const body = serverInput(slug, draft, { egg, document });
         return (await personClient.createServer({ body })).data;
       }}
-      onDone={([server]) => {
+      onDone={(server) => {
         onClose();
-        if (server !== undefined) onMade?.(server);
+        onMade?.(server);
       }}
       onCancel={onClose}
     >
@@ -130,7 +126,7 @@ function Chosen({ form, egg, services }: ChosenProps) {
       )}
       <fieldset className="plain">
         <legend>{text.limits}</legend>
-        <LimitFields inputProps={(limit) => form.getInputProps(limit)} />
+        <LimitFields inputProps={(path) => form.getInputProps(path)} />
       </fieldset>
       <PlaceFields form={form} />
     </>

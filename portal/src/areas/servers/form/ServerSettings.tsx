@@ -1,76 +1,74 @@
 import { Switch, TextInput } from '@mantine/core';
-import type { OperatedServers } from '@portcullis/client/index.ts';
+import type { DeclaredServer } from '@portcullis/client/index.ts';
 import { useQuery } from '@tanstack/react-query';
+import { useRef } from 'react';
 import { WriteForm } from '../../../components/forms/WriteForm.tsx';
 import { Loaded } from '../../../components/Loaded.tsx';
 import { Notice } from '../../../components/Notice.tsx';
 import { serverFormMessages as text } from '../../../messages/server-form.ts';
 import { personClient } from '../../../session/session.ts';
-import { type EggVariable, givenVariables, limitsOf } from './draft.ts';
+import { type EggVariable, sentLimits, variablesPatch } from './draft.ts';
 import { LimitFields } from './LimitFields.tsx';
 import { VariableFields } from './VariableFields.tsx';
-
-type Server = OperatedServers['data'][number];
 
 /** Name, limits, variables and opening of a server, as an operator changes them. */
 export default function ServerSettings({ uuid }: { readonly uuid: string }) {
   const settings = useQuery({
     queryKey: ['server', uuid, 'settings'],
     queryFn: async ({ signal }) => {
-      const [servers, egg] = await Promise.all([
-        personClient.readOperatedServer({ slice: uuid }, { signal }),
-        personClient.readServerEgg({ slice: uuid }, { signal }),
+      const [{ data, response }, egg] = await Promise.all([
+        personClient.readServer({ uuid }, { signal }),
+        personClient.readServerEgg({ uuid }, { signal }),
       ]);
-      return { server: servers.data[0], variables: egg.data.egg.variables };
+      return { server: data, etag: response.etag, variables: egg.data.egg.variables };
     },
+    // What is changed is what was read.
+    staleTime: Number.POSITIVE_INFINITY,
   });
   return (
     <section className="card card-pad" aria-label={text.change.title}>
       <h2>{text.change.title}</h2>
       <p>{text.change.lead}</p>
       <Loaded query={settings} rows={6}>
-        {({ server, variables }) =>
-          server === undefined ? null : (
-            <SettingsForm key={uuid} server={server} variables={variables} />
-          )
-        }
+        {(read) => <SettingsForm key={uuid} {...read} />}
       </Loaded>
     </section>
   );
 }
 
 interface FormProps {
-  readonly server: Server;
+  readonly server: DeclaredServer;
+  readonly etag: string | null;
   readonly variables: readonly EggVariable[];
 }
 
-function SettingsForm({ server, variables }: FormProps) {
-  const { uuid: slice, name, limits, owner, open_while_running: open } = server;
+function SettingsForm({ server, etag, variables }: FormProps) {
+  const state = useRef(etag);
+  const { uuid, name, limits, owner, open_while_running: open } = server;
   if (owner === 'fleet') return <Notice kind="info">{text.change.ofFleet}</Notice>;
   return (
     <WriteForm
       label={text.change.title}
-      initial={{ name, ...limits, variables: { ...server.variables }, open: open !== false }}
+      initial={{ name, limits, variables: { ...server.variables }, open: open !== false }}
       submit={text.change.save}
       saved={text.change.saved}
-      pointers={{
-        '/limits/memory': 'memory',
-        '/limits/cpu': 'cpu',
-        '/limits/disk': 'disk',
-      }}
       refusal={(draft) => draft.name.trim() === ''}
-      write={(draft) =>
-        personClient.changeServer({
-          slice,
-          body: {
-            name: draft.name.trim(),
-            limits: limitsOf(draft),
-            variables: givenVariables(variables, draft.variables),
-            // Single ports that are named elsewhere stay as they are.
-            ...(typeof open === 'boolean' && { open_while_running: draft.open }),
-          },
-        })
-      }
+      write={async (draft) => {
+        const body = {
+          name: draft.name.trim(),
+          limits: sentLimits(draft),
+          variables: variablesPatch(variables, draft.variables),
+          // Single ports that are named elsewhere stay as they are.
+          ...(typeof open === 'boolean' && { open_while_running: draft.open }),
+        };
+        const { current: ifMatch } = state;
+        const saved = await personClient.changeServer(
+          { uuid, body },
+          ifMatch === null ? {} : { ifMatch },
+        );
+        state.current = saved.response.etag;
+        return saved;
+      }}
     >
       {(form) => (
         <>
@@ -90,7 +88,7 @@ function SettingsForm({ server, variables }: FormProps) {
               inputProps={(path) => form.getInputProps(path)}
             />
           )}
-          <LimitFields inputProps={(limit) => form.getInputProps(limit)} />
+          <LimitFields inputProps={(path) => form.getInputProps(path)} />
           {typeof open === 'boolean' && (
             <Switch
               label={text.open}

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { choicesOf, describeRules, type Egg, EMPTY, hostOf, serverInput } from './draft.ts';
+import {
+  choicesOf,
+  describeRules,
+  type Egg,
+  EMPTY,
+  hostOf,
+  serverInput,
+  variablesPatch,
+} from './draft.ts';
 
 const HOST = { node: 'local', ok: true, reason: null, commands: [], image: null };
 const EGG: Egg = {
@@ -40,13 +48,13 @@ test('a server is sent with what was typed, and without what is the default or f
   const sent = serverInput('default', draft, { egg: EGG, document: null });
   assert.deepEqual(sent, {
     organisation: 'default',
-    service_id: 1,
+    service: 1,
     name: 'Survival',
     egg: EGG.name,
     node: null,
     image: null,
     variables: { MAX_PLAYERS: '8' },
-    limits: { memory: 1_024, cpu: 100, disk: 2_048 },
+    limits: { memory: 1_024, cpu: 100, disk: 2_048, swap: 0 },
     open_while_running: true,
   });
   const placed = { ...draft, address: '192.0.2.1', port: 25_565 };
@@ -57,6 +65,11 @@ test('a server is sent with what was typed, and without what is the default or f
   const own = serverInput('default', { ...draft, egg: 'own' }, { egg: EGG, document });
   assert.equal(own.egg, undefined);
   assert.equal(own.egg_document, document);
+});
+
+test('a change names every variable: null where it has its default again', () => {
+  const typed = { MOTD: 'Hello', MAX_PLAYERS: '8', OF_ANOTHER_EGG: 'x' };
+  assert.deepEqual(variablesPatch(EGG.variables, typed), { MOTD: null, MAX_PLAYERS: '8' });
 });
 
 test('rules are words, and lists of values are choices', () => {

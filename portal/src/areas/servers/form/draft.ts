@@ -1,4 +1,4 @@
-import type { Eggs, ServerInput } from '@portcullis/client/index.ts';
+import type { Eggs, ServerOrder } from '@portcullis/client/index.ts';
 import { serverFormMessages as text } from '../../../messages/server-form.ts';
 
 export type Egg = Eggs['data'][number];
@@ -7,6 +7,19 @@ export type EggVariable = Egg['variables'][number];
 
 /** The name by which the form knows an egg of its own. */
 export const OWN_EGG = 'own';
+
+export type LimitName = keyof ServerOrder['limits'];
+
+/** The limits of a server with the values that their fields begin with and the least that they take. */
+export const LIMITS = {
+  memory: { initial: 1_024, least: 1 },
+  cpu: { initial: 100, least: 1 },
+  disk: { initial: 2_048, least: 1 },
+  swap: { initial: 0, least: -1 },
+} as const satisfies Record<LimitName, { readonly initial: number; readonly least: number }>;
+export const LIMIT_NAMES = Object.keys(LIMITS) as LimitName[];
+
+type LimitsDraft = Readonly<Record<LimitName, number | string>>;
 
 /** The fields that the form of a new server holds. */
 export interface Draft {
@@ -18,9 +31,7 @@ export interface Draft {
   readonly image: string | null;
   /** Variables: those of the chosen egg that differ from their default, by environment name. */
   readonly variables: Readonly<Record<string, string>>;
-  readonly memory: number | string;
-  readonly cpu: number | string;
-  readonly disk: number | string;
+  readonly limits: LimitsDraft;
   readonly address: string | null;
   readonly port: number | string;
   readonly open: boolean;
@@ -33,9 +44,7 @@ export const EMPTY: Draft = {
   node: null,
   image: null,
   variables: {},
-  memory: 1_024,
-  cpu: 100,
-  disk: 2_048,
+  limits: limitsBy((limit) => LIMITS[limit].initial),
   address: null,
   port: '',
   open: true,
@@ -67,17 +76,26 @@ export function givenVariables(
   return Object.fromEntries(given);
 }
 
+/** The variables of a change: null for those that have their default again. */
+export function variablesPatch(
+  variables: readonly EggVariable[],
+  typed: Readonly<Record<string, string>>,
+): Record<string, string | null> {
+  const given = givenVariables(variables, typed);
+  return Object.fromEntries(variables.map(({ env }) => [env, given[env] ?? null]));
+}
+
 /** The input that `createServer` takes. `document`: that of an egg of its own. */
 export function serverInput(
   organisation: string,
   draft: Draft,
   { egg, document }: { readonly egg: Egg; readonly document: object | null },
-): ServerInput {
+): ServerOrder {
   const { address, port } = draft;
   const isPlaced = address !== null && port !== '';
   return {
     organisation,
-    service_id: Number(draft.service),
+    service: Number(draft.service),
     name: draft.name.trim(),
     ...(document === null
       ? { egg: draft.egg }
@@ -85,14 +103,21 @@ export function serverInput(
     node: draft.node,
     image: draft.image,
     variables: givenVariables(egg.variables, draft.variables),
-    limits: limitsOf(draft),
+    limits: sentLimits(draft),
     open_while_running: draft.open,
     ...(isPlaced && { allocations: [{ ip: address, port: Number(port) }] }),
   };
 }
 
-export function limitsOf({ memory, cpu, disk }: Pick<Draft, 'memory' | 'cpu' | 'disk'>) {
-  return { memory: Number(memory), cpu: Number(cpu), disk: Number(disk) };
+export function sentLimits({ limits }: Pick<Draft, 'limits'>): ServerOrder['limits'] {
+  return limitsBy((limit) => Number(limits[limit]));
+}
+
+function limitsBy<T>(valueOf: (limit: LimitName) => T): Record<LimitName, T> {
+  return Object.fromEntries(LIMIT_NAMES.map((limit) => [limit, valueOf(limit)])) as Record<
+    LimitName,
+    T
+  >;
 }
 
 /** Describes what a variable takes, in words, by the rules of its egg. */

@@ -1,13 +1,13 @@
+import type { ServerObject } from '@portcullis/contract/schemas/declared/game-server.ts';
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import { choosePlace, type PlaceNode } from '@portcullis/core/game-servers/placement.ts';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import { parsePortExpression } from '@portcullis/core/net/ports.ts';
 import { sql } from 'kysely';
 import type { Tx } from '../db/database.ts';
-import type { GameServerContent } from '../declared/game-servers.ts';
-import { loadNodeStatuses, type NodeStatus } from '../game-servers/index.ts';
+import { loadNodeStatuses, loadStoredEgg, type NodeStatus } from '../game-servers/index.ts';
 import { conflict, invalidField, Problem } from '../problem.ts';
-import { hostsOf } from './hosts.ts';
+import { hostsOf } from './egg-hosts.ts';
 
 interface PlacementRequest {
   readonly node?: string | null;
@@ -68,20 +68,47 @@ async function loadTaken(tx: Tx): Promise<ReadonlySet<string>> {
   return new Set(rows.map(({ taken }) => taken));
 }
 
+interface Placed {
+  readonly object: ServerObject;
+  /** The server as it is; null: it is new. */
+  readonly before: { readonly object: ServerObject } | null;
+}
+
+/** Throws 422 when a node has no capacity for what a server gets more than it has, or another server has its ports. */
+export async function admitServer(tx: Tx, { object, before }: Placed): Promise<void> {
+  const { node, limits, allocations, image, egg_digest: digest } = object;
+  await requireService(tx, object);
+  const stays = before?.object.node === node;
+  const own = stays ? before.object.limits : { memory: 0, disk: 0 };
+  const more = { memory: limits.memory - own.memory, disk: limits.disk - own.disk };
+  const bound = JSON.stringify(allocations) !== JSON.stringify(before?.object.allocations);
+  if (!stays || bound || more.memory > 0 || more.disk > 0) {
+    const egg = before === null ? await loadStoredEgg(tx, digest) : null;
+    await placeServer(tx, { node, limits: more, allocations, image }, egg?.egg ?? null);
+  }
+  if (bound) await requireFreePorts(tx, object);
+}
+
+async function requireService(tx: Tx, { organisation, service }: ServerObject): Promise<void> {
+  const { rows } = await sql<{ has: boolean }>`
+    select exists (select from services s where s.id = ${service} and s.organisation_id = o.id) as has
+      from organisations o where o.slug = ${organisation}`.execute(tx);
+  const [found] = rows;
+  if (found === undefined) {
+    throw invalidField('/organisation', `There is no organisation ${organisation}.`);
+  }
+  if (found.has) return;
+  throw conflict(`The organisation has no service ${service}: make it first.`, '/service');
+}
+
 /** 422 where another server has one of its ports. */
-export async function requireFreePorts(
-  tx: Tx,
-  { uuid, ip, port, ports }: GameServerContent,
-): Promise<void> {
-  for (const [at, bound] of (ports.length === 0 ? [{ ip, port }] : ports).entries()) {
+async function requireFreePorts(tx: Tx, { uuid, allocations }: ServerObject): Promise<void> {
+  for (const [at, { ip, port }] of allocations.entries()) {
     const { rows } = await sql<{ name: string }>`
       select g.name from server_ports p join game_servers g on g.uuid = p.uuid
-       where p.ip = ${bound.ip}::inet and p.port = ${bound.port} and p.uuid <> ${uuid}::uuid`.execute(
-      tx,
-    );
+       where p.ip = ${ip}::inet and p.port = ${port} and p.uuid <> ${uuid}::uuid`.execute(tx);
     const [other] = rows;
     if (other === undefined) continue;
-    const detail = `${bound.ip} port ${bound.port} is that of ${other.name}.`;
-    throw conflict(detail, `/allocations/${at}`);
+    throw conflict(`${ip} port ${port} is that of ${other.name}.`, `/allocations/${at}`);
   }
 }

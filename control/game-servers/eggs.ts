@@ -1,0 +1,47 @@
+import type { Egg } from '@portcullis/core/game-servers/egg.ts';
+import { sql } from 'kysely';
+import type { Db, Reader, Tx } from '../db/database.ts';
+
+/** An egg that was loaded. */
+export interface FoundEgg {
+  readonly egg: Egg;
+  /** SHA-256 of its canonical JSON, in hexadecimal. */
+  readonly digest: string;
+  /** Sentences about parts of it that are ignored. */
+  readonly notes: readonly string[];
+}
+
+export type EggFile =
+  | { readonly ok: true; readonly found: FoundEgg }
+  /** `reason` is a sentence. */
+  | { readonly ok: false; readonly reason: string };
+
+/** The egg that a server was made from, which may have left the library since. Null if none is stored. */
+export async function loadStoredEgg(
+  db: Db | Reader | Tx,
+  digest: string,
+): Promise<FoundEgg | null> {
+  const { rows } = await sql<{ egg: Egg }>`select egg from eggs where digest = ${digest}`.execute(
+    db,
+  );
+  const [row] = rows;
+  return row === undefined ? null : { egg: row.egg, digest, notes: [] };
+}
+
+/** Stores eggs, each once for all servers. */
+export async function saveEggs(tx: Tx, eggs: readonly FoundEgg[]): Promise<void> {
+  const rows = eggs.map(({ digest, egg }) => ({ digest, egg }));
+  await sql`
+    insert into eggs (digest, egg)
+    select distinct on (digest) digest, egg
+      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as given (digest text, egg jsonb)
+        on conflict do nothing`.execute(tx);
+}
+
+/** Deletes eggs that no server uses. */
+export async function sweepEggs(tx: Tx): Promise<void> {
+  await sql`
+    delete from eggs where not exists (select from game_servers where egg_digest = eggs.digest)`.execute(
+    tx,
+  );
+}

@@ -1,0 +1,175 @@
+import type { ServerObject } from '@portcullis/contract/schemas/declared/game-server.ts';
+import { sql } from 'kysely';
+import type { Tx } from '../../db/database.ts';
+import { followPorts } from '../../firewall/named-ports/index.ts';
+import type { Batch } from '../../fleet/batch.ts';
+import { LIMIT_COLUMNS } from '../../game-servers/index.ts';
+import { lockNodes, settleOpenings } from '../../game-servers/openings/index.ts';
+import type { Current, Wanted } from '../kind.ts';
+import { given, kindTable, named } from '../table.ts';
+
+/** The first port of every server, whatever else it is called. */
+export const PRIMARY = 'primary';
+
+export type ServerAllocation = ServerObject['allocations'][number];
+
+interface ServerFacts {
+  /** The id by which a billing system calls it. */
+  readonly externalId: string | null;
+  /** Protocols of its port, where none are listed. */
+  readonly eggProtocols: readonly ('tcp' | 'udp')[];
+  /** Its node has installed it, so it has files. */
+  readonly provisioned: boolean;
+  readonly build: { readonly state: string; readonly reason: string | null };
+}
+export type StoredServer = Current<ServerObject, ServerFacts>;
+type WantedServer = Wanted<ServerObject, ServerFacts>;
+
+const [ports, opening] = [given('allocations'), given('open_while_running')];
+
+/** A server with one port that has no name has none in the list: its protocols are those of the egg. */
+const allocations = {
+  column: 'ports',
+  type: 'jsonb',
+  read: (column: ReturnType<typeof given>) => sql`
+    case when ${column} <> '[]' then ${column}
+         else jsonb_build_array(jsonb_build_object('ip', host(game_servers.ip), 'port', game_servers.port,
+                'protocols', null, 'variable', null, 'name', null)) end`,
+  write: (value: ReturnType<typeof given>) => sql`
+    case when ${value} @> '[{"protocols": null}]' then '[]' else ${value} end`,
+} as const;
+
+export const serverTable = kindTable<ServerObject, ServerFacts>({
+  table: 'game_servers',
+  key: 'uuid',
+  id: sql<number>`0`,
+  columns: {
+    uuid: 'uuid',
+    organisation: named('organisation_id', 'organisations', 'slug'),
+    service: ['service_id', 'bigint'],
+    name: 'text',
+    node: named('node_id', 'nodes', 'name'),
+    egg: ['egg_name', 'text'],
+    egg_digest: 'text',
+    image: 'text',
+    variables: 'jsonb',
+    limits: {
+      ...mapLimits((column) => [column, 'integer'] as const),
+    },
+    allocations,
+    open_while_running: {
+      column: 'open_while_running',
+      type: 'jsonb',
+      read: (column) => sql`coalesce(to_jsonb(game_servers.open_ports), to_jsonb(${column}))`,
+      write: (value) => sql`${value} <> 'false'`,
+    },
+    suspended: 'boolean',
+    crashes: {
+      restart: ['crash_restart', 'boolean'],
+      within_seconds: {
+        column: 'crash_within_ms',
+        type: 'integer',
+        read: (column) => sql`${column} / 1000`,
+        write: (value) => sql`${value} * 1000`,
+      },
+    },
+  },
+  derived: {
+    ip: sql`(${ports} -> 0 ->> 'ip')::inet`,
+    port: sql`(${ports} -> 0 ->> 'port')::integer`,
+    open_ports: sql`
+      case when jsonb_typeof(${opening}) = 'array' then array(select jsonb_array_elements_text(${opening})) end`,
+  },
+  facts: {
+    externalId: sql`external_id`,
+    eggProtocols: sql`(select egg -> 'protocols' from eggs where digest = game_servers.egg_digest)`,
+    provisioned: sql`provisioned`,
+    build: sql`jsonb_build_object('state', build_state, 'reason', build_reason)`,
+  },
+});
+
+function mapLimits<T>(
+  columnOf: (column: string) => T,
+): Readonly<Record<keyof typeof LIMIT_COLUMNS, T>> {
+  const columns = Object.entries(LIMIT_COLUMNS).map(([limit, column]) => [limit, columnOf(column)]);
+  return Object.fromEntries(columns) as Readonly<Record<keyof typeof LIMIT_COLUMNS, T>>;
+}
+
+/** Creates and changes servers of the side that writes; their nodes build the new ones, and those that moved to them. */
+export async function saveServers(batch: Batch, many: readonly WantedServer[]): Promise<void> {
+  const { tx } = batch;
+  const uuids = many.map(({ object }) => object.uuid);
+  const moved = uuidsOf(many.filter(isMoved));
+  await lockNodes(tx, uuids);
+  await touchManaged(batch, moved);
+  await serverTable.upsert(
+    batch,
+    many.map(({ object }) => object),
+  );
+  await requestBuilds(tx, uuidsOf(many.filter(isRebuilt)));
+  await touchManaged(batch, moved);
+  await followPorts(batch, moved);
+  await settleOpenings(batch, uuids);
+}
+
+export async function removeServers(batch: Batch, many: readonly StoredServer[]): Promise<void> {
+  const uuids = uuidsOf(many);
+  await lockNodes(batch.tx, uuids);
+  await touchManaged(batch, uuids);
+  await sql`delete from game_servers where uuid = any(${uuids}::uuid[])`.execute(batch.tx);
+  await followPorts(batch, uuids);
+  await settleOpenings(batch, uuids);
+}
+
+function uuidsOf(many: readonly { readonly object: ServerObject }[]): string[] {
+  return many.map(({ object }) => object.uuid);
+}
+
+/** Whether it is new, or its addresses, ports or service change. */
+function isMoved({ object, before }: WantedServer): boolean {
+  return (
+    before === null ||
+    before.object.service !== object.service ||
+    hasOtherPorts(before.object, object)
+  );
+}
+
+function isRebuilt({ object, before }: WantedServer): boolean {
+  return before !== null && before.object.node !== object.node;
+}
+
+export function hasOtherPorts(before: ServerObject, after: ServerObject): boolean {
+  return describePorts(before) !== describePorts(after);
+}
+
+function describePorts({ allocations: all }: ServerObject): string {
+  return all
+    .map(({ ip, port, protocols, variable, name }) =>
+      [ip, port, protocols?.join('+') ?? '-', variable ?? '-', name ?? '-'].join(' '),
+    )
+    .join('; ');
+}
+
+/** Managed filters of service `s` that name ports of its servers. */
+const NAMES_PORTS = sql`s.managed_filters @? '$[*] ? (@.ports like_regex ":")'`;
+
+/** Managed filters apply to the ports of a service's game servers, so a server that moves changes its policies. */
+async function touchManaged(batch: Batch, uuids: readonly string[]): Promise<void> {
+  if (uuids.length === 0) return;
+  const { rows } = await sql<{ cidr: string }>`
+    select distinct h.cidr from game_servers g
+      join services s on s.id = g.service_id
+      join holdings h on h.service_id = s.id
+     where g.uuid = any(${uuids}::uuid[])
+       and (s.managed_filters @> '[{"ports": null}]' or ${NAMES_PORTS})`.execute(batch.tx);
+  if (rows.length > 0) batch.touch(...rows.map(({ cidr }) => cidr));
+}
+
+/** Makes nodes install servers again. They cannot be started until that is done. */
+async function requestBuilds(tx: Tx, uuids: readonly string[]): Promise<void> {
+  if (uuids.length === 0) return;
+  await sql`
+    update game_servers set build_epoch = build_epoch + 1, build_state = 'waiting', build_reason = null,
+           build_log = null, identifier = null
+     where uuid = any(${uuids}::uuid[])`.execute(tx);
+}
