@@ -16,8 +16,8 @@ import { planKeys } from './keys.ts';
  */
 export function planChanges(file: FleetFile, state: FleetState): FleetPlan {
   const draft = new PlanDraft(file, state);
-  planObjects(draft);
   planKeys(draft);
+  planObjects(draft);
   const index = new HoldingIndex(plannedHoldings(draft), state.now);
   planGroups(draft, index);
   planGeoRules(draft, index);

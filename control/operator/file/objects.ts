@@ -86,19 +86,28 @@ function keyPointer({ path }: Kind): string {
   return `/${/\{(\w+)\}$/.exec(path)?.[1] ?? ''}`;
 }
 
-/** Refuses names of objects that the file does not have, or that the object may not name. */
+/**
+ * Refuses names of objects that the file does not have, or that the object may not name. Without an organisation that
+ * it names, nothing is said of what else of that organisation it names.
+ */
 function refuseUnknown<At>(
   kind: Kind,
   found: Readonly<Record<string, readonly Entry<At>[]>>,
 ): void {
+  const missing = new Map<Entry<At>, Set<string>>();
   for (const { kind: name, pointer, ...reference } of kind.refersTo) {
     const other = (KINDS as readonly Kind[]).find((one) => one.name === name);
     if (other === undefined) continue;
     const known = new Map(found[name]?.map(({ object }) => [other.key(object), object]));
-    for (const { object, refuse } of found[kind.name] ?? []) {
+    for (const entry of found[kind.name] ?? []) {
+      const { object, refuse } = entry;
       const key = reference.key(object);
       const named = known.get(key ?? '');
       if (key === null || (named && reference.accepts?.(object, named) !== false)) continue;
+      const kinds = missing.get(entry) ?? new Set();
+      const isOfMissing = other.refersTo.some((one) => kinds.has(one.kind));
+      missing.set(entry, kinds.add(name));
+      if (isOfMissing) continue;
       const none = `There is no ${name.replaceAll('-', ' ')} ${key} in this file.`;
       refuse(pointer, reference.missing?.(object) ?? none);
     }
