@@ -2,7 +2,7 @@ import { ASN, type AsnObject } from '@portcullis/contract/schemas/declared/asn.t
 import { sql } from 'kysely';
 import { conflict } from '../../problem.ts';
 import { defineKind, type FileEntry } from '../kind.ts';
-import { kindTable, named } from '../table.ts';
+import { gathered, kindTable, named } from '../table.ts';
 
 interface Facts {
   /** A holding is or was announced under it. */
@@ -11,16 +11,21 @@ interface Facts {
   readonly holders: readonly string[];
 }
 
+const holdersBy = gathered(
+  sql`holdings t join organisations o on o.id = t.organisation_id
+       where (upper_inf(t.during) or upper(t.during) > now())`,
+  'asn',
+  sql`jsonb_agg(distinct o.slug)`,
+);
+
 const table = kindTable<AsnObject, Facts>({
   table: 'asns',
   key: 'asn',
   id: sql`asn`,
   columns: { asn: 'bigint', organisation: named('organisation_id', 'organisations', 'slug') },
   facts: {
-    isNamed: sql`exists (select from holdings h where h.asn = asns.asn)`,
-    holders: sql`array(
-      select distinct o.slug from holdings h join organisations o on o.id = h.organisation_id
-       where h.asn = asns.asn and (upper_inf(h.during) or upper(h.during) > now()))`,
+    isNamed: sql`asns.asn in (select asn from holdings where asn is not null)`,
+    holders: sql`coalesce(${holdersBy(sql`asns.asn`)}, '[]')`,
   },
 });
 

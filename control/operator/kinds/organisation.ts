@@ -4,9 +4,9 @@ import {
   type OrganisationObject,
 } from '@portcullis/contract/schemas/declared/organisation.ts';
 import { countOf } from '@portcullis/core/count.ts';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { defineKind } from '../kind.ts';
-import { kindTable } from '../table.ts';
+import { gathered, kindTable } from '../table.ts';
 import { type Detected, fromDetected, summariseDetection, toDetected } from './detection.ts';
 
 interface Facts {
@@ -26,10 +26,15 @@ const limits = Object.fromEntries(Object.keys(LIMITS).map((name) => [name, 'inte
   'integer'
 >;
 
-const own = (table: string) =>
-  sql`from ${sql.table(table)} t where t.organisation_id = organisations.id`;
+const ID = sql.ref('organisations.id');
 const byHand = sql`t.owner = 'portal'`;
 const present = sql`(upper_inf(t.during) or upper(t.during) > now())`;
+
+/** The number of its rows of a table. */
+function countOwn(table: string, when = sql`true`): RawBuilder<unknown> {
+  const rows = sql`${sql.table(table)} t where ${when}`;
+  return sql`coalesce(${gathered(rows, 'organisation_id', sql`count(*)`)(ID)}::integer, 0)`;
+}
 
 const table = kindTable<Detected<OrganisationObject>, Facts>({
   table: 'organisations',
@@ -37,18 +42,18 @@ const table = kindTable<Detected<OrganisationObject>, Facts>({
   columns: { slug: 'text', name: 'text', flags: 'text[]', limits, detection: 'jsonb' },
   facts: {
     externalId: sql`external_id`,
-    asns: sql`array(select asn ${own('asns')} order by asn)`,
-    prefixes: sql`(select count(*) ${own('holdings')} and t.service_id is null and ${present})`,
-    services: sql`(select count(*) ${own('services')})`,
-    servers: sql`(select count(*) ${own('game_servers')})`,
-    holdings: sql`(select count(*) ${own('holdings')} and ${present})`,
+    asns: sql`coalesce(${gathered(sql`asns t where true`, 'organisation_id', sql`jsonb_agg(t.asn order by t.asn)`)(ID)}, '[]')`,
+    prefixes: countOwn('holdings', sql`t.service_id is null and ${present}`),
+    services: countOwn('services'),
+    servers: countOwn('game_servers'),
+    holdings: countOwn('holdings', present),
     madeByHand: sql`jsonb_build_object(
-      'holding', (select count(*) ${own('holdings')} and ${byHand} and ${present}),
-      'key', (select count(*) ${own('api_keys')} and ${byHand} and t.revoked_at is null),
-      'group', (select count(*) ${own('groups')} and ${byHand} and t.deleted_at is null),
-      'geo rule', (select count(*) ${own('geo_rules')} and ${byHand} and t.deleted_generation is null),
-      'server', (select count(*) ${own('game_servers')} and ${byHand}),
-      'service', (select count(*) ${own('services')} and ${byHand} and t.active))`,
+      'holding', ${countOwn('holdings', sql`${byHand} and ${present}`)},
+      'key', ${countOwn('api_keys', sql`${byHand} and t.revoked_at is null`)},
+      'group', ${countOwn('groups', sql`${byHand} and t.deleted_at is null`)},
+      'geo rule', ${countOwn('geo_rules', sql`${byHand} and t.deleted_generation is null`)},
+      'server', ${countOwn('game_servers', byHand)},
+      'service', ${countOwn('services', sql`${byHand} and t.active`)})`,
   },
 });
 

@@ -1,12 +1,12 @@
 import { SERVICE, type ServiceObject } from '@portcullis/contract/schemas/declared/service.ts';
 import { countOf } from '@portcullis/core/count.ts';
 import { FILTERS } from '@portcullis/core/filters/catalogue.ts';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Tx } from '../../db/database.ts';
 import { invalidField } from '../../problem.ts';
 import { NAMED_PORT } from '../forms.ts';
 import { defineKind, type Refuse, type Wanted } from '../kind.ts';
-import { kindTable, named } from '../table.ts';
+import { gathered, kindTable, named } from '../table.ts';
 import { type Detected, fromDetected, summariseDetection, toDetected } from './detection.ts';
 
 interface Facts {
@@ -17,9 +17,14 @@ interface Facts {
   readonly holdingsByHand: number;
 }
 
-const servers = sql`from game_servers g where g.service_id = services.id`;
-const holdings = sql`from holdings h
-  where h.service_id = services.id and (upper_inf(h.during) or upper(h.during) > now())`;
+const byHand = sql`t.owner = 'portal'`;
+const servers = sql`game_servers t where true`;
+const holdings = sql`holdings t where (upper_inf(t.during) or upper(t.during) > now())`;
+
+function countOwn(rows: RawBuilder<unknown>): RawBuilder<unknown> {
+  const count = gathered(rows, 'service_id', sql`count(*)`);
+  return sql`coalesce(${count(sql.ref('services.id'))}::integer, 0)`;
+}
 
 const table = kindTable<Detected<ServiceObject>, Facts>({
   table: 'services',
@@ -33,10 +38,10 @@ const table = kindTable<Detected<ServiceObject>, Facts>({
     detection: 'jsonb',
   },
   facts: {
-    servers: sql`(select count(*) ${servers})`,
-    serversByHand: sql`(select count(*) ${servers} and g.owner = 'portal')`,
-    holdings: sql`(select count(*) ${holdings})`,
-    holdingsByHand: sql`(select count(*) ${holdings} and h.owner = 'portal')`,
+    servers: countOwn(servers),
+    serversByHand: countOwn(sql`${servers} and ${byHand}`),
+    holdings: countOwn(holdings),
+    holdingsByHand: countOwn(sql`${holdings} and ${byHand}`),
   },
 });
 
