@@ -12,6 +12,7 @@ interface BodyRow {
   readonly operationId: string;
   readonly body?: TSchema;
   readonly bodyExamples?: Readonly<Record<string, unknown>>;
+  readonly bodyBytes?: number;
   readonly role?: string;
 }
 const rows: readonly BodyRow[] = [
@@ -25,7 +26,10 @@ test('a row that anybody may call reads 4 KiB, and every other one a bounded bod
   assert.ok(rows.length > 30);
   for (const row of rows) {
     const { bytes, values } = bodyLimitOf(row);
-    assert.ok(bytes <= (row.role === 'anyone' ? 4_096 : MOST.bytes), row.operationId);
+    assert.ok(
+      bytes <= (row.role === 'anyone' ? 4_096 : (row.bodyBytes ?? MOST.bytes)),
+      row.operationId,
+    );
     assert.ok(values <= (row.role === 'anyone' ? 500 : MOST.values), row.operationId);
     for (const example of Object.values(row.bodyExamples ?? {})) {
       assert.ok(JSON.stringify(example).length < bytes, row.operationId);

@@ -24,11 +24,15 @@ export const MOST: BodySize = { bytes: 512 * 1024, values: 80_000 };
 /**
  * How large a body of an operation may be: what its schema can hold, between bounds; what anybody may send is small.
  */
-export function bodyLimitOf(row: { readonly body?: TSchema; readonly role?: string }): BodySize {
+export function bodyLimitOf(row: {
+  readonly body?: TSchema;
+  readonly bodyBytes?: number;
+  readonly role?: string;
+}): BodySize {
   if (row.role === 'anyone') return ANYONE;
   const { bytes, values } = row.body === undefined ? LEAST : bodySizeOf(row.body);
   return {
-    bytes: clamp(bytes, LEAST.bytes, MOST.bytes),
+    bytes: row.bodyBytes ?? clamp(bytes, LEAST.bytes, MOST.bytes),
     values: clamp(values, LEAST.values, MOST.values),
   };
 }

@@ -72,6 +72,8 @@ export interface Row {
   readonly requestHeaders?: readonly RequestHeaderName[];
   readonly query?: TObject;
   readonly body?: TSchema;
+  /** Bytes that a body may have, where the bounds for all rows are too small. */
+  readonly bodyBytes?: number;
   readonly bodyExamples?: Readonly<Record<string, unknown>>;
   readonly responses: Readonly<Record<number, ResponseRow>>;
   /**

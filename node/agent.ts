@@ -12,6 +12,7 @@ import type { AgentSide } from '@portcullis/link/transport/transport.ts';
 import { ControlClient } from './control-client.ts';
 import { DiskGuard, type GuardOptions } from './disk/disk-guard.ts';
 import { describeFailure, type Engine, type EngineEvent, withTimeout } from './engine/engine.ts';
+import { FileService, type FileServiceOptions } from './files/service.ts';
 import type { LocalImages } from './images/local-images.ts';
 import type { Journal } from './journal/journal.ts';
 import type { Assignments, ServerRecord } from './journal/record.ts';
@@ -23,6 +24,8 @@ const DESCRIBE_MS = 5_000;
 /** The interval at which the engine's list is compared with the state of the servers. */
 const COMPARE_MS = 30_000;
 const LIST_MS = 15_000;
+/** A write waits for a measurement this long at most. */
+const MEASURE_MS = 3_000;
 /** The share of a call's time that the engine has to answer a ping: 1.2 s of a reader's 2 s. */
 const PING_SHARE = 0.6;
 /** Leaves room in a message for everything that is not a build log. */
@@ -41,6 +44,8 @@ export interface NodeAgentOptions {
     events: ServerEvents,
   ) => Server;
   readonly disk: Pick<GuardOptions, 'measure' | 'freeBytes' | 'pauseMs'>;
+  /** Opens the folder of a server for its people. */
+  readonly openFolder: FileServiceOptions['openFolder'];
 }
 
 /**
@@ -54,6 +59,7 @@ export class NodeAgent {
   readonly #session: AgentSession;
   readonly #servers = new Map<string, Server>();
   readonly #disk: DiskGuard;
+  readonly #files: FileService;
   #assignments: Assignments | null = null;
   /** Null until the engine has described itself; heartbeats wait for it. */
   #engine: NodeEngine | null = null;
@@ -83,10 +89,14 @@ export class NodeAgent {
     this.#disk = new DiskGuard({
       ...options.disk,
       servers: () => [...this.#servers.values()].flatMap((server) => server.guardedServer ?? []),
-      onMeasured: (uuid, use) => this.#servers.get(uuid)?.setDiskUse(use),
+      onMeasured: (uuid, use, startedAtMs) => {
+        this.#servers.get(uuid)?.setDiskUse(use);
+        this.#files.measured(uuid, use, startedAtMs);
+      },
       act: (uuid, action, reason) => this.#servers.get(uuid)?.enforceDiskLimit(action, reason),
       onError: (uuid, error) => log.debug({ uuid, error }, 'a server folder was not measured'),
     });
+    this.#files = this.#createFiles();
   }
 
   /** Loads the servers of the journal; neither control nor the engine need to answer. */
@@ -104,12 +114,14 @@ export class NodeAgent {
     });
     link.onCall(async (call) => {
       if (call.kind === 'node.image') return this.#makeImage(call.name);
+      if (call.kind === 'node.files') return this.#files.run(call);
       return call.kind === 'node.call' ? this.#answer(call) : null;
     });
     if (images !== null) images.onChange = this.#events.onChange;
     this.#compareTimer = setInterval(() => void this.#compare(), COMPARE_MS);
     this.#session.start();
     this.#disk.start();
+    this.#files.start();
   }
 
   /** Stops the agent; servers keep running. */
@@ -121,9 +133,26 @@ export class NodeAgent {
     const stopped = this.#session.stop();
     await this.#options.link.close();
     await this.#disk.stop();
+    await this.#files.stop();
     await stopped;
     await Promise.all([...this.#servers.values()].map((server) => server.close()));
     await this.#options.engine.close();
+  }
+
+  #createFiles(): FileService {
+    const { openFolder, disk, log } = this.#options;
+    return new FileService({
+      find: (uuid) =>
+        this.#servers.get(uuid)?.fileSettings ?? 'The node does not have this server.',
+      uuids: () => this.#servers.keys(),
+      openFolder,
+      measureServer: async (uuid) => {
+        const guarded = this.#servers.get(uuid)?.guardedServer ?? null;
+        if (guarded !== null) await this.#disk.measure(guarded, AbortSignal.timeout(MEASURE_MS));
+      },
+      measure: disk.measure,
+      log,
+    });
   }
 
   readonly #events: ServerEvents = {
@@ -177,6 +206,7 @@ export class NodeAgent {
     if (server === undefined) return;
     this.#servers.delete(uuid);
     await server.close();
+    await this.#files.forget(uuid);
     await this.#options.journal.removeRecord(uuid);
     this.#log.info({ uuid }, 'a server that is no longer assigned was removed; its files stay');
   }

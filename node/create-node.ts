@@ -37,12 +37,13 @@ export interface NodeOptions {
 export function createNode(options: NodeOptions): NodeAgent {
   const { name, link, engine, stateDir, accounts, applyConfigFiles, log, measurePauseMs } = options;
   const journal = new Journal(stateDir, log);
+  const folders = new ServerFolders({ stateDir, journal, accounts, log });
   const shared = {
     engine,
     journal,
     log,
     stateDir,
-    folders: new ServerFolders({ stateDir, journal, accounts, log }),
+    folders,
     applyConfigFiles,
     launches: new Limiter(LAUNCHES),
     builds: new Limiter(BUILDS),
@@ -55,6 +56,7 @@ export function createNode(options: NodeOptions): NodeAgent {
     journal,
     log,
     images: options.images ?? null,
+    openFolder: (uuid) => folders.openBuilt(uuid),
     disk: {
       measure: options.measure ?? createMeasureDisk(),
       freeBytes: () => freeSpace(stateDir),

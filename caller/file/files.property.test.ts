@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { createClient } from '@portcullis/client/client.ts';
 import type { KeyClient } from '@portcullis/client/types.ts';
+import { repeated } from '@portcullis/core/testing/repeated.ts';
 import { startEnvironment } from '@portcullis/control/testing/fixture.ts';
 import { applyPlans } from './apply.ts';
 import { exportFile } from './export.ts';
@@ -10,8 +11,8 @@ import { loadBlocked, loadPlans, loadState } from './load.ts';
 import type { AddressState } from './plan.ts';
 import { parseRulesFile, type WantedAddress } from './rules-file.ts';
 
-/** Each is planned by control several times. `FILES=1000` for a long run. */
-const FILES = Number(process.env['FILES'] ?? 15);
+/** Each is planned by control several times. */
+const FILES = repeated(15);
 const ADDRESSES = ['203.0.113.10', '203.0.113.11', '2001:db8::10'] as const;
 
 const port = fc.constantFrom('80', '80,443', '7000-7003', '27015', null);

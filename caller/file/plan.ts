@@ -21,7 +21,12 @@ import {
   joinPorts,
 } from '@portcullis/core/firewall/rules/describe.ts';
 import { difference } from '@portcullis/core/firewall/rules/difference.ts';
-import { changedMarks, type Marks, writtenMarks } from '@portcullis/core/firewall/rules/marks.ts';
+import {
+  changedMarks,
+  type Marks,
+  parsedMarks,
+  writtenMarks,
+} from '@portcullis/core/firewall/rules/marks.ts';
 import type { RuleProtocol } from '@portcullis/core/firewall/policy.ts';
 import { parsePortName } from '@portcullis/core/firewall/rules/entry.ts';
 import { portExpression } from '@portcullis/core/net/ports.ts';
@@ -235,12 +240,11 @@ function mergeRules(
 export function asWanted(
   accepted: AcceptedRule,
 ): WantedRule & Marks & { readonly accepted: AcceptedRule } {
-  const { action, source_ip: source, named_port, ref, expires_at: ends } = accepted;
+  const { action, source_ip: source, named_port } = accepted;
   const protocol = accepted.protocol as RuleProtocol;
   const namedPort = named_port === null ? null : parsePortName(named_port);
   const port = namedPort === null ? accepted.destination_port : null;
-  const expiresAt = ends === null ? null : new Date(ends);
-  return { action, protocol, source, port, namedPort, ref, expiresAt, accepted };
+  return { action, protocol, source, port, namedPort, ...parsedMarks(accepted), accepted };
 }
 
 /** Sends rules in the fewest requests that the limit on the ports of one allows. */

@@ -287,6 +287,13 @@ export type ApprovedHosts = {
   };
 };
 
+export type ArchiveRequest = {
+  readonly paths: readonly string[];
+  /** The new archive, where nothing is. Relative to the server’s folder, names separated by `/`; empty is the folder itself. A byte that is no UTF-8 and a control character are each one character from U+EF00 on, as lists have them. */
+  readonly to: string;
+  readonly format: 'zip' | 'tar' | 'tar.gz' | 'tar.zst';
+};
+
 /** Number of an autonomous system. */
 export type Asn = number;
 
@@ -613,6 +620,13 @@ export type ConsoleLines = {
   readonly last_number: number | null;
 };
 
+export type CopyRequest = {
+  /** A file or folder. Relative to the server’s folder, names separated by `/`; empty is the folder itself. A byte that is no UTF-8 and a control character are each one character from U+EF00 on, as lists have them. */
+  readonly from: string;
+  /** A path where nothing is. Relative to the server’s folder, names separated by `/`; empty is the folder itself. A byte that is no UTF-8 and a control character are each one character from U+EF00 on, as lists have them. */
+  readonly to: string;
+};
+
 /** What happens when it ends by itself. */
 export type CrashPolicy = {
   /** Whether it is started again. */
@@ -897,6 +911,33 @@ export type DefaultPreview = {
     /** False: there were more, and these are the most. */
     readonly is_complete: boolean;
   };
+};
+
+export type DeleteFilesRequest = {
+  readonly paths: readonly string[];
+  /** Not to the bin, but for good. */
+  readonly permanently?: boolean;
+};
+
+export type DeletedFile = {
+  readonly id: string;
+  readonly path: string;
+  /** A `link` is shown and never followed. Later versions may add values. */
+  readonly type: 'file' | 'folder' | 'link' | 'other' | (string & {});
+  /** Bytes; 0 for a folder. */
+  readonly size: number;
+  readonly deleted_at: string;
+};
+
+export type DeletedFiles = {
+  /** The newest first. */
+  readonly data: readonly DeletedFile[];
+  readonly meta: DeletedFilesMeta;
+};
+
+export type DeletedFilesMeta = {
+  /** After so many days one is removed for good. */
+  readonly days: number;
 };
 
 export type Deliveries = {
@@ -1234,6 +1275,10 @@ export type Eggs = {
   readonly data: readonly Egg[];
 };
 
+export type EmptyBinRequest = {
+  readonly ids?: readonly string[];
+};
+
 export type EnforceCommand = {
   readonly data: {
     /** Null: the hosts of the fleet are started one by one, not by `portcullis up`. */
@@ -1314,6 +1359,173 @@ export type Exporter = {
   readonly sampling_rate?: number | null;
   /** The destinations of which it is believed. A new exporter has to say it; one without it stays as it is. */
   readonly prefixes?: readonly string[] | 'all' | null;
+};
+
+export type FileContent = {
+  readonly data: FileContentData;
+};
+
+/** A file as it was read. */
+export type FileContentData = {
+  readonly path: string;
+  /** `base64` for what is no text in UTF-8. Later versions may add values. */
+  readonly encoding: 'utf-8' | 'base64' | (string & {});
+  readonly content: string;
+  /** Bytes; 0 for a folder. */
+  readonly size: number;
+  readonly modified_at: string;
+  /** Permissions, in octal. */
+  readonly mode: string;
+};
+
+/** A file or folder of a game server. */
+export type FileEntry = {
+  readonly name: string;
+  readonly path: string;
+  /** A `link` is shown and never followed. Later versions may add values. */
+  readonly type: 'file' | 'folder' | 'link' | 'other' | (string & {});
+  /** Bytes; 0 for a folder. */
+  readonly size: number;
+  readonly modified_at: string;
+  /** Permissions, in octal. */
+  readonly mode: string;
+  /** The egg of the server denies it: nobody may read, change or delete it. */
+  readonly denied: boolean;
+  /** What its first bytes look like, where `content=true` asked for it. Later versions may add values. */
+  readonly content: 'empty' | 'text' | 'image' | 'archive' | 'binary' | (string & {}) | null;
+};
+
+export type FileFailure = {
+  readonly path: string;
+  /** A sentence. */
+  readonly reason: string;
+};
+
+/** A long operation on the files of a server. */
+export type FileJob = {
+  readonly id: string;
+  /** Later versions may add values. */
+  readonly kind: 'copy' | 'archive' | 'unpack' | (string & {});
+  readonly path: string;
+  /** Later versions may add values. */
+  readonly state: 'running' | 'done' | 'failed' | 'cancelled' | (string & {});
+  readonly started_at: string;
+  /** Bytes so far. */
+  readonly bytes: number;
+  /** Files so far. */
+  readonly entries: number;
+  /** Sentences: why it failed, and what was left out. */
+  readonly notes: readonly string[];
+};
+
+export type FileJobAnswer = {
+  readonly data: FileJob;
+};
+
+export type FileJobs = {
+  /** The newest first, those that ended lately too. */
+  readonly data: readonly FileJob[];
+};
+
+/** A page of a folder. */
+export type FileList = {
+  /** Folders first, then in the order asked for. */
+  readonly data: readonly FileEntry[];
+  readonly meta: FileListMeta;
+};
+
+export type FileListMeta = {
+  readonly current_page: number;
+  readonly per_page: number;
+  /** Entries of the folder. */
+  readonly total: number;
+  /** False: the folder has more entries than are listed. */
+  readonly complete: boolean;
+};
+
+export type FileMode = {
+  /** A file or folder. Relative to the server’s folder, names separated by `/`; empty is the folder itself. A byte that is no UTF-8 and a control character are each one character from U+EF00 on, as lists have them. */
+  readonly path: string;
+  /** Permissions in octal. Set-user-id and the like are refused. */
+  readonly mode: string;
+};
+
+export type FileMove = {
+  /** What is moved. Relative to the server’s folder, names separated by `/`; empty is the folder itself. A byte that is no UTF-8 and a control character are each one character from U+EF00 on, as lists have them. */
+  readonly from: string;
+  /** Its new path. Relative to the server’s folder, names separated by `/`; empty is the folder itself. A byte that is no UTF-8 and a control character are each one character from U+EF00 on, as lists have them. */
+  readonly to: string;
+};
+
+export type FileUse = {
+  readonly name: string;
+  /** A `link` is shown and never followed. Later versions may add values. */
+  readonly type: 'file' | 'folder' | 'link' | 'other' | (string & {});
+  /** On the disk: whole blocks, at least 4 KiB an entry. */
+  readonly bytes: number;
+  /** Files, folders and links. */
+  readonly entries: number;
+  /** False: there was no time to count all of it. */
+  readonly complete: boolean;
+};
+
+/** The whole content of a file. */
+export type FileWrite = {
+  /** At most 4 MiB in bytes. */
+  readonly content: string;
+  readonly encoding?: 'utf-8' | 'base64';
+  /** Permissions in octal. Set-user-id and the like are refused. */
+  readonly mode?: string;
+};
+
+export type FileWritten = {
+  readonly data: FileWrittenData;
+};
+
+export type FileWrittenData = {
+  readonly path: string;
+  /** Bytes; 0 for a folder. */
+  readonly size: number;
+  /** There was no file. */
+  readonly created: boolean;
+};
+
+/** What became of each path. */
+export type FilesChanged = {
+  readonly data: FilesChangedData;
+};
+
+export type FilesChangedData = {
+  /** Those that were done. */
+  readonly done: readonly string[];
+  /** Those that were not. A request that names one path is refused instead. */
+  readonly failed: readonly FileFailure[];
+};
+
+export type FilesFound = {
+  readonly data: readonly FoundFile[];
+  readonly meta: FilesFoundMeta;
+};
+
+export type FilesFoundMeta = {
+  /** False: time or a limit ended the search. */
+  readonly complete: boolean;
+};
+
+export type FilesMeasured = {
+  readonly data: FilesMeasuredData;
+};
+
+/** The disk use of a folder. */
+export type FilesMeasuredData = {
+  /** On the disk: whole blocks, at least 4 KiB an entry. */
+  readonly bytes: number;
+  /** Files, folders and links. */
+  readonly entries: number;
+  /** False: there was no time to count all of it. */
+  readonly complete: boolean;
+  /** What is in it, the largest first. */
+  readonly children: readonly FileUse[];
 };
 
 /** One stateful filter on one port of an address. */
@@ -1492,6 +1704,23 @@ export type FleetNode = {
     readonly name: string;
     readonly reason: string | null;
   }>;
+};
+
+export type FolderRequest = {
+  /** The new folder; those on the way are made too. Relative to the server’s folder, names separated by `/`; empty is the folder itself. A byte that is no UTF-8 and a control character are each one character from U+EF00 on, as lists have them. */
+  readonly path: string;
+};
+
+export type FoundFile = {
+  readonly path: string;
+  /** A `link` is shown and never followed. Later versions may add values. */
+  readonly type: 'file' | 'folder' | 'link' | 'other' | (string & {});
+  /** Bytes; 0 for a folder. */
+  readonly size: number;
+  /** The number of the line that has the text. */
+  readonly line: number | null;
+  /** That line, as far as it fits. */
+  readonly text: string | null;
 };
 
 /** A game server as listed. */
@@ -2103,6 +2332,16 @@ export type MitigationsCancelled = {
   readonly message: string;
 };
 
+export type ModeRequest = {
+  readonly files: readonly FileMode[];
+};
+
+export type MoveRequest = {
+  readonly moves: readonly FileMove[];
+  /** What is at a new path goes to the bin. */
+  readonly replace?: boolean;
+};
+
 /** Shown this once. It works once; give it to the person unless it is mailed. */
 export type NewLink = {
   readonly data: {
@@ -2565,6 +2804,10 @@ export type ResponderPatch = {
   } | null;
   readonly timeout_seconds?: number | null;
   readonly expires_seconds?: number | null;
+};
+
+export type RestoreRequest = {
+  readonly ids: readonly string[];
 };
 
 /** One rule on one address and at most one port. Allow rules are listed before deny. */
@@ -3099,6 +3342,13 @@ export type UnblockRequest = {
   readonly target?: string | null;
 };
 
+export type UnpackRequest = {
+  /** An archive: zip, tar, or either compressed by gzip or zstd. Relative to the server’s folder, names separated by `/`; empty is the folder itself. A byte that is no UTF-8 and a control character are each one character from U+EF00 on, as lists have them. */
+  readonly path: string;
+  /** The folder that its content goes to. Relative to the server’s folder, names separated by `/`; empty is the folder itself. A byte that is no UTF-8 and a control character are each one character from U+EF00 on, as lists have them. */
+  readonly to?: string;
+};
+
 /** The highest traffic outside of attacks. Null: never a quarter of its threshold. */
 export type UsualPeak = {
   readonly pps: number;
@@ -3445,6 +3695,142 @@ export interface X1Operations {
     body: never;
     headers: 'idempotencyKey';
     result: Reinstalled;
+  };
+  /** List a folder of a server. */
+  listFiles: {
+    params: { slice: string };
+    query: { path?: string; sort?: 'name' | 'size' | 'modified'; order?: 'ascending' | 'descending'; content?: boolean; page?: number; per_page?: number };
+    body: never;
+    headers: 'ifNoneMatch';
+    result: FileList;
+  };
+  /** Delete files and folders. */
+  deleteFiles: {
+    params: { slice: string };
+    query: never;
+    body: DeleteFilesRequest;
+    headers: 'idempotencyKey';
+    result: FilesChanged;
+  };
+  /** Read a file. */
+  readFile: {
+    params: { slice: string };
+    query: { path: string };
+    body: never;
+    headers: 'ifNoneMatch';
+    result: FileContent;
+  };
+  /** Write a file. */
+  writeFile: {
+    params: { slice: string };
+    query: { path: string };
+    body: FileWrite;
+    headers: 'ifMatch';
+    result: FileWritten;
+  };
+  /** Make a folder. */
+  makeFolder: {
+    params: { slice: string };
+    query: never;
+    body: FolderRequest;
+    headers: 'idempotencyKey';
+    result: FilesChanged;
+  };
+  /** Move and rename files and folders. */
+  moveFiles: {
+    params: { slice: string };
+    query: never;
+    body: MoveRequest;
+    headers: 'idempotencyKey';
+    result: FilesChanged;
+  };
+  /** Copy a file or folder. */
+  copyFile: {
+    params: { slice: string };
+    query: never;
+    body: CopyRequest;
+    headers: 'idempotencyKey';
+    result: FileJobAnswer;
+  };
+  /** Make an archive of files and folders. */
+  archiveFiles: {
+    params: { slice: string };
+    query: never;
+    body: ArchiveRequest;
+    headers: 'idempotencyKey';
+    result: FileJobAnswer;
+  };
+  /** Unpack an archive. */
+  unpackFile: {
+    params: { slice: string };
+    query: never;
+    body: UnpackRequest;
+    headers: 'idempotencyKey';
+    result: FileJobAnswer;
+  };
+  /** Set permissions of files and folders. */
+  setFileModes: {
+    params: { slice: string };
+    query: never;
+    body: ModeRequest;
+    headers: 'idempotencyKey';
+    result: FilesChanged;
+  };
+  /** Search files by name or text. */
+  searchFiles: {
+    params: { slice: string };
+    query: { path?: string; name?: string; text?: string; limit?: number };
+    body: never;
+    headers: 'ifNoneMatch';
+    result: FilesFound;
+  };
+  /** Measure the disk use of a folder. */
+  measureFiles: {
+    params: { slice: string };
+    query: { path?: string };
+    body: never;
+    headers: 'ifNoneMatch';
+    result: FilesMeasured;
+  };
+  /** List deleted files. */
+  listDeletedFiles: {
+    params: { slice: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeletedFiles;
+  };
+  /** Remove deleted files for good. */
+  emptyBin: {
+    params: { slice: string };
+    query: never;
+    body: EmptyBinRequest;
+    headers: 'idempotencyKey';
+    result: FilesChanged;
+  };
+  /** Restore deleted files. */
+  restoreFiles: {
+    params: { slice: string };
+    query: never;
+    body: RestoreRequest;
+    headers: 'idempotencyKey';
+    result: FilesChanged;
+  };
+  /** List long operations on files. */
+  listFileJobs: {
+    params: { slice: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: FileJobs;
+  };
+  /** Cancel a long operation on files. */
+  cancelFileJob: {
+    params: { slice: string; job: string };
+    query: never;
+    body: never;
+    headers: 'idempotencyKey';
+    result: FileJobAnswer;
   };
   /** List the people of a server. */
   listServerPeople: {
@@ -4553,6 +4939,23 @@ export const OPERATIONS = {
   readGameServerHistory: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/history', idempotent: false },
   readConsole: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/console', idempotent: false },
   reinstallGameServer: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/reinstall', idempotent: true },
+  listFiles: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/files', idempotent: false },
+  deleteFiles: { method: 'DELETE', version: 'x1', path: '/game-servers/{slice}/files', idempotent: true },
+  readFile: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/files/content', idempotent: false },
+  writeFile: { method: 'PUT', version: 'x1', path: '/game-servers/{slice}/files/content', idempotent: false },
+  makeFolder: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/files/folders', idempotent: true },
+  moveFiles: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/files/move', idempotent: true },
+  copyFile: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/files/copy', idempotent: true },
+  archiveFiles: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/files/archive', idempotent: true },
+  unpackFile: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/files/unpack', idempotent: true },
+  setFileModes: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/files/mode', idempotent: true },
+  searchFiles: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/files/search', idempotent: false },
+  measureFiles: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/files/usage', idempotent: false },
+  listDeletedFiles: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/files/bin', idempotent: false },
+  emptyBin: { method: 'DELETE', version: 'x1', path: '/game-servers/{slice}/files/bin', idempotent: true },
+  restoreFiles: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/files/bin/restore', idempotent: true },
+  listFileJobs: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/files/jobs', idempotent: false },
+  cancelFileJob: { method: 'DELETE', version: 'x1', path: '/game-servers/{slice}/files/jobs/{job}', idempotent: true },
   listServerPeople: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/people', idempotent: false },
   inviteToServer: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/people', idempotent: true },
   setServerRights: { method: 'PUT', version: 'x1', path: '/game-servers/{slice}/people/{person}', idempotent: false },

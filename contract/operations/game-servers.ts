@@ -23,7 +23,7 @@ import {
 } from '../schemas/game-servers.ts';
 
 /** Any string: an invalid uuid is answered 404, like a server that the key does not see. */
-const SERVER_PARAMS = {
+export const SERVER_PARAMS = {
   slice: Type.String({
     description:
       'The uuid of the server, as the list returns it. What the key does not see is 404.',

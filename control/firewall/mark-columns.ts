@@ -24,6 +24,11 @@ export function marksOfTable(alias: string): RawBuilder<unknown> {
   return listed(([column]) => `${alias}.${column}`);
 }
 
+/** The values of a table, named as members. */
+export function selectedMarks(alias: string): RawBuilder<unknown> {
+  return listed(([column, member]) => `${alias}.${column} as "${member}"`);
+}
+
 /** The values of a JSON record. */
 export function marksOfRecord(alias: string): RawBuilder<unknown> {
   return listed(([, member]) => `${alias}."${member}"`);

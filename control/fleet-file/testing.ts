@@ -45,6 +45,7 @@ export const TEST_EGG: FoundEgg = {
     capabilities: [],
     protocols: ['tcp', 'udp'],
     filters: [],
+    fileDenylist: [],
   },
   digest: 'a'.repeat(64),
   notes: [],

@@ -1,10 +1,14 @@
 import type { Outside } from '../agents/scope.ts';
 import type { Logger } from 'pino';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { FileOperation } from '@portcullis/link/messages/files.ts';
 import type { NodeCall, NodeEngine } from '@portcullis/link/messages/node.ts';
 import type { SettledPorts } from './openings/settle.ts';
 import type { PowerStates } from './nodes/power-states.ts';
 import type { ChangedBuild } from './nodes/store.ts';
+
+/** The calls to nodes by which they are counted. */
+export type CallKind = NodeCall['call']['kind'] | `files.${FileOperation['kind']}`;
 
 /** Events of game servers and nodes: each function writes its log line and its metric together. */
 export interface GameServerEvents {
@@ -18,12 +22,7 @@ export interface GameServerEvents {
   buildChanged(node: string, build: ChangedBuild): void;
   foreignNamed(node: string, outside: Outside): void;
   /** `outcome`: the kind of the answer, or why there is none; then `tookMs` is null. */
-  called(
-    node: string,
-    call: NodeCall['call']['kind'],
-    outcome: string,
-    tookMs: number | null,
-  ): void;
+  called(node: string, call: CallKind, outcome: string, tookMs: number | null): void;
   failed(what: string, error: unknown): void;
 }
 

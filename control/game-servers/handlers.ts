@@ -2,6 +2,7 @@ import { SEES } from '@portcullis/core/access/server-rights.ts';
 import { keyActor, rightsOn } from '../access/index.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { notSeen } from '../http/operations/not-found.ts';
+import { createFileHandlers, type FileHandlers } from './files/handlers.ts';
 import { loadActivity, recordActivity } from './activity.ts';
 import { historyView, loadHistory } from './history.ts';
 import { instruct } from './instruct.ts';
@@ -29,8 +30,9 @@ export type GameServerHandlers = Pick<
 
 const DEFAULT_LINES = 100;
 
-export function createHandlers(calls: NodeCalls): GameServerHandlers {
+export function createHandlers(calls: NodeCalls): GameServerHandlers & FileHandlers {
   return {
+    ...createFileHandlers(calls),
     ...createConsoleHandlers(calls),
     async listGameServers(call, db) {
       const servers = await listServers(db, call.by);

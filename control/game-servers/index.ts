@@ -5,6 +5,7 @@ import { isRequestOf } from '@portcullis/link/messages/messages.ts';
 import type { Admit, AgentHandler, ControlSide } from '@portcullis/link/transport/transport.ts';
 import type { Db } from '../db/database.ts';
 import { createGameServerEvents } from './events.ts';
+import type { FileHandlers } from './files/handlers.ts';
 import { createHandlers, type GameServerHandlers } from './handlers.ts';
 import { startLostNodes } from './openings/lost-nodes.ts';
 import { NodeCalls, type Silence, type Timeouts } from './nodes/calls.ts';
@@ -34,7 +35,7 @@ export interface GameServerDeps {
 
 /** Game servers: their operations of both interfaces, and the nodes that run them. */
 export interface GameServers {
-  readonly handlers: GameServerHandlers;
+  readonly handlers: GameServerHandlers & FileHandlers;
   /** Answers requests of nodes, over any transport. */
   readonly agentHandler: AgentHandler;
   /** Admits nodes by their credential. */

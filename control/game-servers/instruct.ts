@@ -1,11 +1,10 @@
-import { sql } from 'kysely';
 import type { NodeAnswer, NodeCall } from '@portcullis/link/messages/node.ts';
 import type { ServerRight } from '@portcullis/core/access/server-rights.ts';
-import { type Caller, keyActor, recordAudit } from '../access/index.ts';
+import type { Caller } from '../access/index.ts';
 import type { Reader } from '../db/database.ts';
 import type { Writing } from '../http/operations/operation.ts';
 import type { NodeCalls, Silence } from './nodes/calls.ts';
-import { recordActivity } from './activity.ts';
+import { recordAttempt } from './attempt.ts';
 import { requireServer, type ServerCall } from './require-server.ts';
 import type { ServerRow } from './store.ts';
 
@@ -41,10 +40,15 @@ export async function instruct(
 ): Promise<Acknowledged> {
   const server = await requireServer(db, call, rightFor(instruction));
   if (!server.provisioned) return refused(422, wordUnprovisioned(server));
-  const entry = await audit(db, call, instruction);
+  const { kind, ...detail } = instruction;
+  const attempt = await recordAttempt(db, call, {
+    action: kind,
+    detail,
+    check: (tx, by) => requireServer(tx, { ...call, by }, rightFor(instruction)),
+  });
   const withinMs = calls.timeouts.instructMs;
   const acknowledged = acknowledge(await calls.call(server, instruction, withinMs), withinMs);
-  await entry.close(acknowledged);
+  await attempt.close(acknowledged.body);
   return acknowledged;
 }
 
@@ -89,31 +93,4 @@ function asClause(sentence: string): string {
   const text = sentence.trim().replace(/\.+$/, '');
   const clause = /^\p{Lu}\p{Ll}/u.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text;
   return `${clause === '' ? 'it gave no reason' : clause}.`;
-}
-
-/** Written before the outcome is known, so that a dead process leaves the attempt. */
-async function audit(db: Reader, call: ServerCall & Writing<Caller>, instruction: Instruction) {
-  const { kind, ...detail } = instruction;
-  const actor = keyActor(call);
-  // Reads the rights of the caller again, so that nothing is sent for one who lost them.
-  const id = await call.write(async (tx, by) => {
-    await requireServer(tx, { ...call, by }, rightFor(instruction));
-    await recordActivity(tx, call, kind, detail);
-    return recordAudit(tx, {
-      actor,
-      organisationId: call.by.organisationId,
-      action: `server.${kind}`,
-      target: `server:${call.params.slice}`,
-      detail,
-    });
-  });
-  return {
-    async close({ body }: Acknowledged): Promise<void> {
-      const outcome = JSON.stringify(body);
-      // The attempt is committed already; the outcome need not be waited for.
-      await sql`
-        update audit set detail = detail || ${outcome}::jsonb
-         where id = ${id} and set_config('synchronous_commit', 'off', true) = 'off'`.execute(db);
-    },
-  };
 }

@@ -67,6 +67,8 @@ export const ALL_ABILITIES = [
   'attacks.read',
   'game-servers.read',
   'game-servers.manage',
+  'game-servers.files',
+  'game-servers.settings',
 ];
 
 /** Shorter and distinct timeouts for tests. */

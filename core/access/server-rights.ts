@@ -118,6 +118,12 @@ export const SERVER_RIGHTS: readonly ServerRight[] = SERVER_RIGHT_GROUPS.flatMap
   rights.map(({ right }) => right),
 );
 
+/** The rights to the files of a server. */
+export type FileRight = Extract<ServerRight, `file.${string}`>;
+export const FILE_RIGHTS = SERVER_RIGHTS.filter((right): right is FileRight =>
+  right.startsWith('file.'),
+);
+
 /** The right to see a server, which every other right brings with it. */
 export const SEES: ServerRight = 'websocket.connect';
 

@@ -30,6 +30,8 @@ export interface Egg {
   readonly protocols: readonly ('tcp' | 'udp')[];
   /** The stateful filters of its ports. Empty: not said. */
   readonly filters: readonly FilterType[];
+  /** Lines of a gitignore file: what of the server's files nobody may read, change or delete; see `parseDenylist`. */
+  readonly fileDenylist: readonly string[];
 }
 
 export interface EggImage {

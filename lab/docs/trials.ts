@@ -65,6 +65,13 @@ export const TRIALS: ReadonlyMap<string, Trial> = new Map<string, Trial>([
     { untried: 'starts a server in Docker; the README has the same commands for its first server' },
   ],
   [
+    'docs/game-servers.md#Files',
+    {
+      untried:
+        'needs the server of the section before; caller/commands/files.test.ts runs each of the commands',
+    },
+  ],
+  [
     'docs/operating.md#As a package',
     { untried: 'apt changes the machine; lab/soak/package.test.ts installs the package there' },
   ],

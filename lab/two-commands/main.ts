@@ -33,12 +33,9 @@ interface Place {
   /** Filters of the runner, none for every test; null: no tests run. */
   readonly tests: readonly string[] | null;
 }
-/**
- * Tests of what depends on the account, its umask and its PostgreSQL: the starts of the command, and areas that write
- * most.
- */
+/** Tests of what depends on the account, its umask and its PostgreSQL: starts, and the areas that write most. */
 const OF_THE_ACCOUNT = [
-  'cli/',
+  'cli/up',
   'control/db/',
   'control/firewall/',
   'control/fleet/',

@@ -21,6 +21,7 @@ import {
   type Schema,
   text,
   union,
+  withDefault,
 } from './schema.ts';
 
 const line = text(1_024);
@@ -79,4 +80,6 @@ export const egg = object<Egg>({
   capabilities: array(matching(/^[A-Z][A-Z0-9_]{0,63}$/, 'a capability'), 64),
   protocols: array(oneOf('tcp', 'udp'), 2),
   filters: array(filterType, 64),
+  /** Earlier versions of control do not send it. */
+  fileDenylist: withDefault(array(text(1_024), 256), []),
 });

@@ -16,6 +16,7 @@ import {
   type EdgeCall,
   type EdgeRequest,
 } from './edge.ts';
+import { FILE_ANSWERS, FILE_CALLS, type FileAnswer, type FileCall } from './files.ts';
 import {
   NODE_ANSWERS,
   NODE_CALLS,
@@ -99,13 +100,21 @@ export type ControlReply = StaticUnion<Omit<typeof REPLIES, 'watch.settings'>> |
 export type Refused = Static<(typeof REPLIES)['refused']>;
 
 /** Calls of control to one agent: each has one answer. */
-const CALLS = { ...EDGE_CALLS, ...NODE_CALLS };
-export type AgentCall = EdgeCall | NodeCall | NodeImageCall;
-const ANSWERS: Readonly<
-  Record<AgentCall['kind'], Readonly<Record<string, Schema<EdgeAnswer | NodeAnswer>>>>
-> = { 'edge.explain': EDGE_ANSWERS, 'node.call': NODE_ANSWERS, 'node.image': NODE_ANSWERS };
-export type AgentAnswer = EdgeAnswer | NodeAnswer;
-export type AnswerTo<C extends AgentCall> = C extends EdgeCall ? EdgeAnswer : NodeAnswer;
+const CALLS = { ...EDGE_CALLS, ...NODE_CALLS, ...FILE_CALLS };
+export type AgentCall = EdgeCall | NodeCall | NodeImageCall | FileCall;
+const ANSWERS: Readonly<Record<AgentCall['kind'], Readonly<Record<string, Schema<AgentAnswer>>>>> =
+  {
+    'edge.explain': EDGE_ANSWERS,
+    'node.call': NODE_ANSWERS,
+    'node.image': NODE_ANSWERS,
+    'node.files': FILE_ANSWERS,
+  };
+export type AgentAnswer = EdgeAnswer | NodeAnswer | FileAnswer;
+export type AnswerTo<C extends AgentCall> = C extends EdgeCall
+  ? EdgeAnswer
+  : C extends FileCall
+    ? FileAnswer
+    : NodeAnswer;
 
 /**
  * Control to agents, without an answer. A lost notice loses nothing: the agent's timer asks anyway. An agent receives

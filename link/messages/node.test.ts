@@ -35,6 +35,7 @@ const EGG: Egg = {
   capabilities: ['NET_BIND_SERVICE'],
   protocols: ['tcp', 'udp'],
   filters: ['source'],
+  fileDenylist: [],
 };
 const SERVER: ServerAssignment = {
   uuid: UUID,

@@ -20,7 +20,8 @@ export interface GuardOptions {
   readonly measure: MeasureDisk;
   /** Returns the present servers of the node. */
   readonly servers: () => readonly GuardedServer[];
-  readonly onMeasured: (uuid: string, use: DiskUse) => void;
+  /** `startedAtMs`: when the measurement began, by `performance.now()`. */
+  readonly onMeasured: (uuid: string, use: DiskUse, startedAtMs: number) => void;
   /** Stops a server, or kills it or its install. */
   readonly act: (uuid: string, action: 'stop' | 'kill', reason: string) => void;
   readonly onError: (uuid: string, error: unknown) => void;
@@ -81,8 +82,9 @@ export class DiskGuard {
   ): Promise<DiskUse> {
     const most = farEntries(limitMib);
     const order = { lane, ...(Number.isFinite(most) && { maxEntries: most }) };
+    const startedAtMs = performance.now();
     const use = await this.options.measure(folder, signal, order);
-    this.options.onMeasured(uuid, use);
+    this.options.onMeasured(uuid, use, startedAtMs);
     return use;
   }
 

@@ -68,6 +68,12 @@ export class Accounts {
     return { uid, gid: uid };
   }
 
+  /** The account that a server has; null for one that has none. */
+  known(uuid: string): Owner | null {
+    const record = this.#records.get(uuid);
+    return record === undefined ? null : ownerOf(record);
+  }
+
   /** Whether everything in the folder belongs to its account, and nothing in it has more rights than the account. */
   isSettled(uuid: string): boolean {
     return this.#records.get(uuid)?.settled === true;

@@ -115,6 +115,26 @@ export class ServerFolders {
     }
   }
 
+  /**
+   * The folder of a server that was built, for its people, while its game may run. Rejects with `refused` if it is not all of
+   * its account: then something in it may be more than the game's.
+   */
+  async openBuilt(uuid: string): Promise<ReadyFolder> {
+    const folder = serverFolder(this.#stateDir, uuid);
+    const found = lstatSync(folder, { throwIfNoEntry: false });
+    const owner = this.#accounts?.known(uuid) ?? null;
+    if (found?.isDirectory() !== true) {
+      throw new EngineError('refused', 'The server has no folder on its node.');
+    }
+    const isReady =
+      this.#accounts === null ||
+      (owner !== null && this.#accounts.isSettled(uuid) && isOf(found, owner));
+    if (isReady) return { folder, owner, notice: null };
+    const message =
+      'The files of the server do not belong to its account yet. They will when it is started next.';
+    throw new EngineError('refused', message);
+  }
+
   /** Creates the folder, without access for other accounts; what is in it may be anybody's. */
   async #open(
     uuid: string,

@@ -31,6 +31,7 @@ import {
   isAlive,
   withTimeout,
 } from '../engine/engine.ts';
+import type { ServerSettings } from '../files/service.ts';
 import type { Journal } from '../journal/journal.ts';
 import { type LaunchedWith, launchOf, NEW_RECORD, type ServerRecord } from '../journal/record.ts';
 import { serverFolder } from '../server-folder/folder.ts';
@@ -48,6 +49,9 @@ const REMOVE_AGAIN_MS = 10_000;
 const SLOW_START_MS = 5 * 60_000;
 const BUILDING = 'The server is being built.';
 const GONE = 'The server is no longer on this node.';
+const SUSPENDED = 'The server is suspended.';
+const NOT_BUILT =
+  'The server is being built, or was not built: its files can be reached once it is.';
 /** The settings of an instance of ours of which neither control nor the journal says anything. */
 const UNKNOWN_CRASHES = { restart: false, withinMs: 60_000 } as const;
 const UNKNOWN_LAUNCH: LaunchedWith = {
@@ -184,6 +188,15 @@ export class Server {
     const game = isAtRest(this.#queue.state) ? 'nothing' : 'game';
     const writes = this.#builder.isRunning ? 'install' : game;
     return { uuid: this.uuid, folder, limitMib, writes };
+  }
+
+  /** What its files need to know of it, or a sentence that says why they cannot be reached now. */
+  get fileSettings(): ServerSettings | string {
+    const { assignment, egg } = this.#desired ?? {};
+    if (assignment === undefined) return GONE;
+    if (assignment.suspended) return SUSPENDED;
+    if (this.#builder.isRunning || !this.#builder.isBuilt(assignment.buildEpoch)) return NOT_BUILT;
+    return { limitMib: assignment.limits.disk, denylist: egg?.fileDenylist ?? [] };
   }
 
   setDiskUse({ bytes }: DiskUse): void {
@@ -389,7 +402,7 @@ export class Server {
       const { reason } = this.#builder.record;
       return this.#builder.isDue(buildEpoch) ? BUILDING : `The server was not built: ${reason}`;
     }
-    return suspended ? 'The server is suspended.' : null;
+    return suspended ? SUSPENDED : null;
   }
 
   async #save(): Promise<void> {

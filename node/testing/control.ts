@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import type { ServerAssignment } from '@portcullis/core/game-servers/power.ts';
+import { FILE_RIGHTS } from '@portcullis/core/access/server-rights.ts';
+import type { FileAnswer, FileCall, FileOperation } from '@portcullis/link/messages/files.ts';
 import { serveIpc } from '@portcullis/link/transport/ipc.ts';
 import { createMemoryLink, type MemoryLink } from '@portcullis/link/transport/memory.ts';
 import type { AgentRequest, ControlReply } from '@portcullis/link/messages/messages.ts';
@@ -64,6 +66,14 @@ export class TestControl {
       if (error instanceof LinkError) return null;
       throw error;
     }
+  }
+
+  /** All rights of files. */
+  async files(uuid: string, operation: FileOperation): Promise<FileAnswer> {
+    await this.#joined.promise;
+    const rights = FILE_RIGHTS;
+    const call = { kind: 'node.files', withinMs: 10_000, uuid, rights, actor: 'alex', operation };
+    return this.#side.call({ kind: 'node', name: NODE }, call as FileCall, 10_000);
   }
 
   /** Resolves with the first matching report on this server, including past ones. */

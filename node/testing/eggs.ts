@@ -17,6 +17,7 @@ export const EGG: Egg = {
   capabilities: [],
   protocols: ['tcp'],
   filters: [],
+  fileDenylist: [],
 };
 
 export const INSTALLED_EGG: Egg = {

@@ -7,6 +7,7 @@ import { loadOpenTo } from '../../open-to.ts';
 import { type CallOptions, withCallOptions } from '../../options.ts';
 import { print, printJson, printTable } from '../../output.ts';
 import { addActivity } from './activity.ts';
+import { addFiles } from './files/files.ts';
 import { findUuid } from './find.ts';
 import { addLogs } from './logs.ts';
 import { addPeople } from './people.ts';
@@ -17,7 +18,7 @@ import { addShow } from './show.ts';
 export function addServers(program: Command): void {
   const servers = program
     .command('servers')
-    .description('game servers: state, power, console, people')
+    .description('game servers: state, power, console, files, people')
     .addHelpText(
       'after',
       `
@@ -29,6 +30,7 @@ A server is named by its uuid, or by its name if no other server has it.
   portcullis servers command Survival say Restart in five minutes
   portcullis servers logs Survival --lines 200
   portcullis servers logs Survival --follow
+  portcullis servers files ls Survival plugins
   portcullis servers reinstall 6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11    after a failed build
   portcullis servers people list Survival
   portcullis servers activity Survival
@@ -48,6 +50,7 @@ If the node refuses, or a --wait times out, the exit code is 1.`,
       .argument('<words...>', 'joined by spaces'),
   ).action(sendCommand);
   addLogs(servers);
+  addFiles(servers);
   addReinstall(servers);
   addPeople(servers);
   addActivity(servers);

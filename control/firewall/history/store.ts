@@ -8,6 +8,7 @@ import {
   type RuleContent,
 } from '@portcullis/core/firewall/rules/content.ts';
 import type { Marks } from '@portcullis/core/firewall/rules/marks.ts';
+import { selectedMarks } from '../mark-columns.ts';
 import { canonicalSource } from '../store.ts';
 
 /** An own object of an address, deleted or not. */
@@ -30,8 +31,7 @@ export async function loadPast(
     and coalesce(t.deleted_generation, 9223372036854775807) >= ${generation}`;
   const lifetime = sql`t.id, t.created_generation as created, t.deleted_generation as deleted`;
   const rules = await sql<PastRule>`
-    select ${lifetime}, t.action, t.protocol, abbrev(t.source::inet) as source, t.port, t.note, t.tags,
-           t.ref, t.expires_at as "expiresAt",
+    select ${lifetime}, t.action, t.protocol, abbrev(t.source::inet) as source, t.port, t.tags, ${selectedMarks('t')},
            case when t.port_server is not null
              then json_build_object('server', t.port_server, 'name', t.port_name) end as "namedPort"
       from rules t where ${there} order by t.id`.execute(tx);

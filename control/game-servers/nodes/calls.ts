@@ -1,6 +1,8 @@
+import type { FileAnswer, FileCall } from '@portcullis/link/messages/files.ts';
+import type { AnswerTo } from '@portcullis/link/messages/messages.ts';
 import type { NodeAnswer, NodeCall, NodeImageCall } from '@portcullis/link/messages/node.ts';
 import { type ControlSide, LinkError } from '@portcullis/link/transport/transport.ts';
-import type { GameServerEvents } from '../events.ts';
+import type { CallKind, GameServerEvents } from '../events.ts';
 
 /** Why there is no answer: not connected, too many calls, or a timeout. */
 export type Silence = { readonly kind: 'silent'; readonly why: 'absent' | 'busy' | 'late' };
@@ -46,13 +48,19 @@ export class NodeCalls {
     call: NodeCall['call'],
     withinMs: number,
   ): Promise<NodeAnswer | Silence> {
-    const startMs = performance.now();
     const { node, uuid } = place;
-    const outcome = await this.#send(node, { kind: 'node.call', withinMs, uuid, call }, withinMs);
-    const isSilent = outcome.kind === 'silent';
-    const tookMs = isSilent ? null : performance.now() - startMs;
-    this.#events.called(place.node, call.kind, isSilent ? outcome.why : outcome.kind, tookMs);
-    return outcome;
+    const request = { kind: 'node.call', withinMs, uuid, call } as const;
+    return this.#sendCounted(node, request, call.kind, withinMs);
+  }
+
+  /** Asks a node for something about the files of a server. Never rejects. */
+  files(
+    { node, uuid }: ServerPlace,
+    message: Pick<FileCall, 'rights' | 'actor' | 'operation'>,
+    withinMs: number,
+  ): Promise<FileAnswer | Silence> {
+    const request = { kind: 'node.files', withinMs, uuid, ...message } as const;
+    return this.#sendCounted(node, request, `files.${message.operation.kind}`, withinMs);
   }
 
   /** Asks a node to begin to make an image. Never rejects. */
@@ -60,11 +68,25 @@ export class NodeCalls {
     return this.#send(node, { kind: 'node.image', name }, this.timeouts.instructMs);
   }
 
-  async #send(
+  async #sendCounted<C extends NodeCall | FileCall>(
     node: string,
-    request: NodeCall | NodeImageCall,
+    request: C,
+    kind: CallKind,
     withinMs: number,
-  ): Promise<NodeAnswer | Silence> {
+  ): Promise<AnswerTo<C> | Silence> {
+    const startMs = performance.now();
+    const outcome = await this.#send(node, request, withinMs);
+    const isSilent = outcome.kind === 'silent';
+    const tookMs = isSilent ? null : performance.now() - startMs;
+    this.#events.called(node, kind, isSilent ? outcome.why : outcome.kind, tookMs);
+    return outcome;
+  }
+
+  async #send<C extends NodeCall | NodeImageCall | FileCall>(
+    node: string,
+    request: C,
+    withinMs: number,
+  ): Promise<AnswerTo<C> | Silence> {
     const ofNode = this.#ofNode.get(node) ?? 0;
     if (ofNode >= MAX_OPEN_OF_NODE) return { kind: 'silent', why: 'busy' };
     if (this.#link === null) return { kind: 'silent', why: 'absent' };

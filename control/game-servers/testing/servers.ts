@@ -21,6 +21,7 @@ const EGG: Egg = {
   capabilities: [],
   protocols: ['tcp', 'udp'],
   filters: [],
+  fileDenylist: [],
 };
 
 /** Numbered uuids for readable tests. */

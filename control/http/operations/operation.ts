@@ -16,6 +16,7 @@ export type OperationRow = Pick<
   | 'params'
   | 'query'
   | 'body'
+  | 'bodyBytes'
   | 'write'
   | 'idempotent'
   | 'stream'

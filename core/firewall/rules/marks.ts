@@ -41,6 +41,14 @@ export function sentMarks({ ref, expires_at }: Pick<MarksEntry, 'ref' | 'expires
   return { ...(ref !== undefined && { ref }), ...(expires_at !== undefined && { expires_at }) };
 }
 
+/** The marks of an object that was read. */
+export function parsedMarks({
+  ref,
+  expires_at: ends,
+}: Required<Pick<MarksEntry, 'ref' | 'expires_at'>>): Marks {
+  return { ref: ref ?? null, expiresAt: ends ? new Date(ends) : null };
+}
+
 /** Marks as a request takes them. */
 export function writtenMarks({ ref, expiresAt, note }: Partial<Marks>) {
   return {
@@ -114,13 +122,14 @@ export function changedMarks<Wanted extends Partial<Marks>, Stored extends Marks
     const { stored } = pair;
     const ownRef = stored.ref !== null && named.has(stored.ref) ? null : stored.ref;
     const { ref = ownRef, expiresAt = stored.expiresAt, note = stored.note } = pair.wanted;
+    const hasNote = stored.note !== undefined;
     const isSame =
       ref === stored.ref &&
       expiresAt?.getTime() === stored.expiresAt?.getTime() &&
-      note === stored.note;
+      (!hasNote || note === stored.note);
     return isSame
       ? []
-      : [{ ...pair, marks: { ref, expiresAt, ...(note !== undefined && { note }) } }];
+      : [{ ...pair, marks: { ref, expiresAt, ...(hasNote && { note: note ?? null }) } }];
   });
 }
 

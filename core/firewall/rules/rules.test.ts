@@ -86,6 +86,9 @@ test('a ref that another rule takes is taken away, and absent marks stay', () =>
   };
   const kept = [{ stored, wanted: rulesOf({ destination_port: '22' })[0] as WantedRule }];
   assert.deepEqual(changedMarks(kept, []), []);
+  // Notes of rules of an address are stored apart.
+  const noted = kept.map((pair) => ({ ...pair, wanted: { ...pair.wanted, note: 'x' } }));
+  assert.deepEqual(changedMarks(noted, []), []);
   const marked = changedMarks(kept, [{ ref: 'ci' }]);
   assert.deepEqual(marked[0]?.marks, { ref: null, expiresAt: NOW });
   const none = { created: [], deleted: [], kept: [] };

@@ -28,6 +28,7 @@ const EGG: Egg = {
   capabilities: [],
   protocols: ['tcp', 'udp'],
   filters: [],
+  fileDenylist: [],
 };
 const SERVER: ServerAssignment = {
   uuid: '6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11',

@@ -106,6 +106,7 @@ describe('an egg file', () => {
         capabilities: [],
         protocols: ['tcp', 'udp'],
         filters: [],
+        fileDenylist: [],
       });
     });
   }

@@ -93,7 +93,19 @@ function readEgg(reader: Reader, fields: Fields): Egg {
     capabilities: extension.capabilities,
     protocols: extension.protocols,
     filters: extension.filters,
+    fileDenylist: readDenylist(reader, fields['file_denylist']),
   };
+}
+
+/** A list, or in files of old exporters its lines as one text. */
+function readDenylist(reader: Reader, value: unknown): readonly string[] {
+  if (isBlank(value)) return [];
+  const lines = Array.isArray(value)
+    ? reader
+        .list(value, 'file_denylist', 256)
+        .map((line, index) => reader.text(line, `file_denylist[${index}]`, 1024))
+    : reader.text(value, 'file_denylist', MAX_TEXT).split('\n').slice(0, 256);
+  return lines.map((line) => line.trim()).filter((line) => line !== '');
 }
 
 function readVersion(reader: Reader, fields: Fields): (typeof VERSIONS)[number] {

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { CommandSession } from '@portcullis/cli/testing/run.ts';
+import { TestNode } from '@portcullis/control/game-servers/testing/node.ts';
+import { addNode, addServer } from '@portcullis/control/game-servers/testing/servers.ts';
+import { startEnvironment } from '@portcullis/control/testing/fixture.ts';
+import { TestFiles } from '@portcullis/node/files/testing/files.ts';
+
+/** The command, the API, the link and the real files of a node. */
+async function start(t: TestContext) {
+  const home = mkdtempSync(join(tmpdir(), 'portcullis-command-files-'));
+  const world = await startEnvironment(t);
+  await world.db.updateTable('organisations').set({ requests_per_minute: 1_000_000 }).execute();
+  const node = await new TestNode(world.nodes, 'node-1', await addNode(world.db, 'node-1')).join();
+  await addServer(world.db, { number: 1, name: 'Survival' });
+  const files = new TestFiles(t);
+  node.link.onCall(async (call) => (call.kind === 'node.files' ? files.service.run(call) : null));
+  const abilities = ['game-servers.read', 'game-servers.files'];
+  const { authorization } = await world.client({ abilities });
+  const session = new CommandSession({ PATH: process.env['PATH'], HOME: home, TZ: 'UTC' });
+  t.after(async () => {
+    await session.close();
+    await node.link.close();
+    rmSync(home, { recursive: true, force: true });
+  });
+  const env = {
+    PORTCULLIS_URL: world.url,
+    PORTCULLIS_API_KEY: (authorization ?? '').replace('Bearer ', ''),
+  };
+  const run = (more: NodeJS.ProcessEnv, ...args: readonly string[]) =>
+    session.run(['servers', 'files', ...args], { ...env, ...more });
+  return { home, files, run: run.bind(null, {}), runWith: run };
+}
+
+test('puts, lists, reads, edits, moves, copies, finds and deletes files of a server', async (t) => {
+  const { home, files, run, runWith } = await start(t);
+  const ok = async (...args: readonly string[]): Promise<string> => {
+    const { code, out, err } = await run(...args);
+    assert.equal(code, 0, `${args.join(' ')}: ${err}`);
+    return out;
+  };
+  const local = join(home, 'server.properties');
+  writeFileSync(local, 'motd=Hello\nmax-players=20\n');
+  assert.match(await ok('put', 'Survival', local, 'conf/server.properties'), /26 bytes written/);
+  assert.match(await ok('ls', 'Survival'), /conf\//);
+  assert.match(await ok('ls', 'Survival', 'conf'), /server\.properties +26 B +2\d{3}-.* 644/);
+  assert.equal(await ok('get', 'Survival', 'conf/server.properties'), readFileSync(local, 'utf8'));
+  await ok('get', 'Survival', 'conf/server.properties', join(home, 'copy'));
+  assert.equal(readFileSync(join(home, 'copy'), 'utf8'), readFileSync(local, 'utf8'));
+
+  const editor = join(home, 'editor');
+  writeFileSync(editor, '#!/bin/sh\nsed -i s/Hello/Bye/ "$1"\n');
+  chmodSync(editor, 0o755);
+  const edited = await runWith({ EDITOR: editor }, 'edit', 'Survival', 'conf/server.properties');
+  assert.deepEqual([edited.code, edited.err], [0, '']);
+  const path = join(files.folder, 'conf/server.properties');
+  assert.match(readFileSync(path, 'utf8'), /motd=Bye/);
+  // The game writes while the editor is open.
+  writeFileSync(editor, `#!/bin/sh\necho changed > ${path}\necho mine > "$1"\n`);
+  const late = await runWith({ EDITOR: editor }, 'edit', 'Survival', 'conf/server.properties');
+  assert.equal(late.code, 1);
+  assert.match(late.err, /was changed since it was read/);
+  assert.equal(readFileSync(path, 'utf8'), 'changed\n');
+
+  assert.match(await ok('mkdir', 'Survival', 'old'), /old made/);
+  await ok('cp', 'Survival', 'conf', 'old/conf');
+  await ok('mv', 'Survival', 'conf/server.properties', 'conf/a.cfg');
+  await ok('chmod', 'Survival', '600', 'conf/a.cfg');
+  assert.equal(statSync(join(files.folder, 'conf/a.cfg')).mode & 0o777, 0o600);
+  assert.match(await ok('find', 'Survival', '--name', '*.cfg'), /^conf\/a\.cfg$/m);
+  assert.match(
+    await ok('find', 'Survival', '--text', 'changed'),
+    /old\/conf\/server\.properties:1: /,
+  );
+  assert.match(await ok('du', 'Survival'), /KiB +3 +old/);
+
+  assert.match(
+    await ok('archive', 'Survival', 'all.tar.zst', 'conf'),
+    /archive of 1 files is done/,
+  );
+  await ok('unpack', 'Survival', 'all.tar.zst', 'unpacked');
+  assert.equal(readFileSync(join(files.folder, 'unpacked/conf/a.cfg'), 'utf8'), 'changed\n');
+  assert.match(await ok('jobs', 'Survival'), /unpack +done +2 +all\.tar\.zst/);
+
+  assert.match(await ok('rm', 'Survival', 'conf/a.cfg'), /moved to the bin/);
+  assert.equal(existsSync(join(files.folder, 'conf/a.cfg')), false);
+  const { data } = JSON.parse(await ok('bin', 'Survival', '--json')) as { data: { id: string }[] };
+  await ok('restore', 'Survival', data[0]?.id ?? '');
+  assert.equal(existsSync(join(files.folder, 'conf/a.cfg')), true);
+  await ok('rm', 'Survival', 'old', '--permanently');
+  await ok('empty', 'Survival');
+  assert.match(await ok('bin', 'Survival'), /The bin is empty/);
+});
+
+test('says why something was not done, with an exit code of its own', async (t) => {
+  const { files, run } = await start(t);
+  files.denylist = ['secret.yml'];
+  files.put('secret.yml', 'x');
+  for (const [args, code, says] of [
+    [['get', 'Survival', 'none'], 1, /There is no none/],
+    [['get', 'Survival', 'secret.yml'], 1, /egg of the server denies secret\.yml/],
+    [['rm', 'Survival', '../x'], 2, /no file name/],
+    [['chmod', 'Survival', '4755', 'a'], 2, /4755 is not a mode/],
+    [['rm', 'Survival', 'secret.yml', 'none'], 1, /2 of 2 were not changed/],
+    [['find', 'Survival'], 2, /give --name or --text/],
+    [['put', 'Survival', '/does/not/exist', 'a'], 2, /it does not exist/],
+  ] as const) {
+    const done = await run(...args);
+    assert.match(done.err, says);
+    assert.equal(done.code, code, `${args.join(' ')}: ${done.err}`);
+  }
+});

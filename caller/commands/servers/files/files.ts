@@ -1,0 +1,169 @@
+import type { Command } from 'commander';
+import { withCallOptions } from '../../../options.ts';
+import { archiveFiles, listJobs, unpackFile } from './archive.ts';
+import { binFiles, emptyBin, restoreFiles } from './bin.ts';
+import { chmodFiles, copyFile, makeFolder, moveFiles, removeFiles } from './change.ts';
+import { editFile, getFile, putFile } from './content.ts';
+import { diskUse, findFiles, listFiles } from './look.ts';
+
+export function addFiles(servers: Command): void {
+  const files = servers
+    .command('files')
+    .description('the files of a server')
+    .addHelpText(
+      'after',
+      `
+Paths are relative to the folder of the server. Deleted files stay in its bin for seven days.
+
+  portcullis servers files ls Survival plugins
+  portcullis servers files get Survival server.properties
+  portcullis servers files put Survival map.jar plugins/map.jar
+  portcullis servers files edit Survival server.properties
+  portcullis servers files mv Survival plugins/map.jar old/map.jar
+  portcullis servers files rm Survival logs/latest.log
+  portcullis servers files archive Survival backups/world.tar.zst world
+  portcullis servers files find Survival --text max-players
+
+The key needs the ability game-servers.files.`,
+    );
+  addLooks(files);
+  addContent(files);
+  addChanges(files);
+  addArchives(files);
+  addBin(files);
+}
+
+function addLooks(files: Command): void {
+  withCallOptions(
+    files.command('ls').description('list a folder').argument('<server>').argument('[path]'),
+  )
+    .option('--sort <by>', 'name, size or modified', 'name')
+    .option('--reverse', 'the other way round')
+    .action(listFiles);
+  withCallOptions(
+    files
+      .command('find')
+      .description('search by name or text')
+      .argument('<server>')
+      .argument('[path]'),
+  )
+    .option('--name <pattern>', 'a part of the name, or a pattern with * and ?')
+    .option('--text <text>', 'a part of a line')
+    .action(findFiles);
+  withCallOptions(
+    files
+      .command('du')
+      .description('disk use of a folder, by what is in it')
+      .argument('<server>')
+      .argument('[path]'),
+  ).action(diskUse);
+}
+
+function addContent(files: Command): void {
+  withCallOptions(
+    files
+      .command('get')
+      .description('read a file of at most 4 MiB')
+      .argument('<server>')
+      .argument('<path>')
+      .argument('[file]', 'where to write it; without it, to standard output'),
+  ).action(getFile);
+  withCallOptions(
+    files
+      .command('put')
+      .description('write a file of at most 4 MiB')
+      .argument('<server>')
+      .argument('<file>', 'a local file, or - for standard input')
+      .argument('<path>'),
+  ).action(putFile);
+  withCallOptions(
+    files
+      .command('edit')
+      .description('edit a file with $EDITOR; refused if it changed meanwhile')
+      .argument('<server>')
+      .argument('<path>'),
+  ).action(editFile);
+}
+
+function addChanges(files: Command): void {
+  withCallOptions(
+    files
+      .command('rm')
+      .description('delete files and folders')
+      .argument('<server>')
+      .argument('<paths...>'),
+  )
+    .option('--permanently', 'not to the bin, but for good')
+    .action(removeFiles);
+  withCallOptions(
+    files
+      .command('mv')
+      .description('move or rename a file or folder')
+      .argument('<server>')
+      .argument('<from>')
+      .argument('<to>'),
+  )
+    .option('--replace', 'what is there goes to the bin')
+    .action(moveFiles);
+  withCallOptions(
+    files
+      .command('cp')
+      .description('copy a file or folder')
+      .argument('<server>')
+      .argument('<from>')
+      .argument('<to>'),
+  ).action(copyFile);
+  withCallOptions(
+    files.command('mkdir').description('make a folder').argument('<server>').argument('<path>'),
+  ).action(makeFolder);
+  withCallOptions(
+    files
+      .command('chmod')
+      .description('set permissions, such as 755')
+      .argument('<server>')
+      .argument('<mode>')
+      .argument('<paths...>'),
+  ).action(chmodFiles);
+}
+
+function addArchives(files: Command): void {
+  withCallOptions(
+    files
+      .command('archive')
+      .description('make an archive; its name says which: .zip, .tar, .tar.gz or .tar.zst')
+      .argument('<server>')
+      .argument('<archive>')
+      .argument('<paths...>'),
+  ).action(archiveFiles);
+  withCallOptions(
+    files
+      .command('unpack')
+      .description('unpack an archive')
+      .argument('<server>')
+      .argument('<archive>')
+      .argument('[folder]', 'where to; without it, the folder of the server'),
+  ).action(unpackFile);
+  withCallOptions(
+    files.command('jobs').description('list long operations').argument('<server>'),
+  ).action(listJobs);
+}
+
+function addBin(files: Command): void {
+  withCallOptions(
+    files.command('bin').description('list deleted files').argument('<server>'),
+  ).action(binFiles);
+  withCallOptions(
+    files
+      .command('restore')
+      .description('move deleted files back')
+      .argument('<server>')
+      .argument('<ids...>', 'as the bin lists them'),
+  ).action(restoreFiles);
+  withCallOptions(
+    files
+      .command('empty')
+      .description('remove deleted files for good')
+      .argument('<server>')
+      .argument('[ids...]', 'as the bin lists them; without them, all'),
+  ).action(emptyBin);
+}

@@ -1,0 +1,301 @@
+import { type TSchema, Type } from 'typebox';
+import {
+  COMMON,
+  type Endpoint,
+  RATE_HEADERS,
+  readResponses,
+  refusals,
+  WITH_BODY,
+  WITH_KEY,
+} from '../endpoint.ts';
+import type { ProblemCode } from '../problems.ts';
+import * as schemas from '../schemas/x1-files.ts';
+import { SERVER_PARAMS } from './game-servers.ts';
+
+const common = { tag: 'Game servers', flag: null, params: SERVER_PARAMS } as const;
+const read = {
+  ...common,
+  method: 'GET',
+  ability: 'game-servers.files',
+  write: false,
+  waits: true,
+  requestHeaders: ['If-None-Match'],
+} as const;
+const change = {
+  ...common,
+  ability: 'game-servers.files',
+  write: 'instructs',
+  requestHeaders: ['Idempotency-Key'],
+  idempotent: true,
+} as const;
+const post = { ...change, method: 'POST' } as const;
+const remove = { ...change, method: 'DELETE' } as const;
+
+/** What the node may refuse. */
+const REFUSED = [
+  'not_found',
+  'conflict',
+  'limit_exceeded',
+] as const satisfies readonly ProblemCode[];
+
+const SOME_TIME = 'Waits for the node, 5 s at most.';
+
+function reads(schema: TSchema, example: unknown, description = 'From the node.') {
+  return readResponses(REFUSED, { description, schema, example });
+}
+
+function changes(schema: TSchema, example: unknown, problems: readonly ProblemCode[] = WITH_BODY) {
+  return {
+    ...refusals(COMMON, REFUSED, WITH_KEY, problems),
+    200: {
+      description: 'Done by the node, or begun where the answer is a job.',
+      schema,
+      headers: [...RATE_HEADERS, 'Idempotency-Replayed?'],
+      example,
+    },
+  } as const;
+}
+
+const AT = '2026-11-21T02:00:00+00:00';
+const JOB = {
+  id: '0d3c0a7e-6f0e-4a35-9d5b-1f7e1f0c9b52',
+  kind: 'copy',
+  path: 'world',
+  state: 'running',
+  started_at: AT,
+  bytes: 1_048_576,
+  entries: 12,
+  notes: [],
+} as const;
+const DONE = { data: { done: ['plugins/map.jar'], failed: [] } } as const;
+const BINNED = 'mhzk3q1c-2-3f0a1b2c4d5e6f70';
+
+/** Operations on the files of a game server. */
+export const X1_FILE_ENDPOINTS = [
+  {
+    ...read,
+    operationId: 'listFiles',
+    path: '/game-servers/{slice}/files',
+    summary: 'List a folder of a server',
+    description: `A page of a folder, live from the node. Links are shown and never followed. ${SOME_TIME}`,
+    query: schemas.FileListQuery,
+    responses: reads(schemas.FileList, {
+      data: [
+        {
+          name: 'map.jar',
+          path: 'plugins/map.jar',
+          type: 'file',
+          size: 20_480,
+          modified_at: AT,
+          mode: '644',
+          denied: false,
+          content: null,
+        },
+      ],
+      meta: { current_page: 1, per_page: 200, total: 1, complete: true },
+    }),
+  },
+  {
+    ...remove,
+    operationId: 'deleteFiles',
+    path: '/game-servers/{slice}/files',
+    summary: 'Delete files and folders',
+    description:
+      'Moves them to the bin of the server, from where they can be restored for seven days. The bin counts as disk of the server.',
+    body: schemas.DeleteFilesRequest,
+    bodyExamples: { plugin: { paths: ['plugins/map.jar'] } },
+    responses: changes(schemas.FilesChanged, DONE),
+  },
+  {
+    ...read,
+    operationId: 'readFile',
+    path: '/game-servers/{slice}/files/content',
+    summary: 'Read a file',
+    description: `A file of at most 4 MiB. Its \`ETag\` is what a write takes as \`If-Match\`. ${SOME_TIME}`,
+    query: schemas.FileQuery,
+    responses: reads(schemas.FileContent, {
+      data: {
+        path: 'server.properties',
+        encoding: 'utf-8',
+        content: 'motd=Hello\n',
+        size: 11,
+        modified_at: AT,
+        mode: '644',
+      },
+    }),
+  },
+  {
+    ...common,
+    operationId: 'writeFile',
+    method: 'PUT',
+    path: '/game-servers/{slice}/files/content',
+    ability: 'game-servers.files',
+    write: 'instructs',
+    bodyBytes: schemas.MAX_CONTENT_BODY,
+    requestHeaders: ['If-Match'],
+    summary: 'Write a file',
+    description:
+      'Replaces a file of at most 4 MiB whole, or creates it with the folders on the way. A reader sees the old content or the new one, also when the node is killed meanwhile. With `If-Match` nothing happens (412) when the file has changed since it was read; what the game writes in the very moment of the replacement is lost.',
+    query: schemas.FileQuery,
+    body: schemas.FileWrite,
+    bodyExamples: { properties: { content: 'motd=Hello\n' } },
+    responses: {
+      ...refusals(COMMON, REFUSED, WITH_BODY, ['precondition_failed']),
+      200: {
+        description: 'Written, and on the disk.',
+        schema: schemas.FileWritten,
+        headers: RATE_HEADERS,
+        example: { data: { path: 'server.properties', size: 11, created: false } },
+      },
+    },
+  },
+  {
+    ...post,
+    operationId: 'makeFolder',
+    path: '/game-servers/{slice}/files/folders',
+    summary: 'Make a folder',
+    description: 'With the folders on the way to it.',
+    body: schemas.FolderRequest,
+    bodyExamples: { maps: { path: 'plugins/maps' } },
+    responses: changes(schemas.FilesChanged, { data: { done: ['plugins/maps'], failed: [] } }),
+  },
+  {
+    ...post,
+    operationId: 'moveFiles',
+    path: '/game-servers/{slice}/files/move',
+    summary: 'Move and rename files and folders',
+    description:
+      'One after the other. Nothing is overwritten: a path where something is already is refused, unless `replace` sends what is there to the bin.',
+    body: schemas.MoveRequest,
+    bodyExamples: { rename: { moves: [{ from: 'plugins/map.jar', to: 'old/map.jar' }] } },
+    responses: changes(schemas.FilesChanged, DONE),
+  },
+  {
+    ...post,
+    operationId: 'copyFile',
+    path: '/game-servers/{slice}/files/copy',
+    summary: 'Copy a file or folder',
+    description:
+      'As a job: the answer is the job as it stands after 4 s at most. Links, devices and files of others are left out, and the job says so.',
+    body: schemas.CopyRequest,
+    bodyExamples: { world: { from: 'world', to: 'backups/world' } },
+    responses: changes(schemas.FileJobAnswer, { data: JOB }),
+  },
+  {
+    ...post,
+    operationId: 'archiveFiles',
+    path: '/game-servers/{slice}/files/archive',
+    summary: 'Make an archive of files and folders',
+    description:
+      'As a job, like a copy. Only regular files and folders get into an archive; what else there is, and what the egg denies, is left out, and the job says so.',
+    body: schemas.ArchiveRequest,
+    bodyExamples: {
+      world: { paths: ['world'], to: 'backups/world.tar.zst', format: 'tar.zst' },
+    },
+    responses: changes(schemas.FileJobAnswer, { data: { ...JOB, kind: 'archive' } }),
+  },
+  {
+    ...post,
+    operationId: 'unpackFile',
+    path: '/game-servers/{slice}/files/unpack',
+    summary: 'Unpack an archive',
+    description:
+      'As a job. Each file gets its name when it is whole, and replaces a file of that name. Links, devices and set-user-id bits never leave an archive; a name that leads out of the folder, a bomb, or a full quota ends the job.',
+    body: schemas.UnpackRequest,
+    bodyExamples: { plugins: { path: 'plugins.zip', to: 'plugins' } },
+    responses: changes(schemas.FileJobAnswer, { data: { ...JOB, kind: 'unpack' } }),
+  },
+  {
+    ...post,
+    operationId: 'setFileModes',
+    path: '/game-servers/{slice}/files/mode',
+    summary: 'Set permissions of files and folders',
+    description: 'Of files and folders themselves, of links never.',
+    body: schemas.ModeRequest,
+    bodyExamples: { script: { files: [{ path: 'start.sh', mode: '755' }] } },
+    responses: changes(schemas.FilesChanged, { data: { done: ['start.sh'], failed: [] } }),
+  },
+  {
+    ...read,
+    operationId: 'searchFiles',
+    path: '/game-servers/{slice}/files/search',
+    summary: 'Search files by name or text',
+    description: `Below a folder, until the limit or some seconds have passed. What the egg denies is left out. ${SOME_TIME}`,
+    query: schemas.FileSearchQuery,
+    responses: reads(schemas.FilesFound, {
+      data: [{ path: 'server.properties', type: 'file', size: 11, line: 1, text: 'motd=Hello' }],
+      meta: { complete: true },
+    }),
+  },
+  {
+    ...read,
+    operationId: 'measureFiles',
+    path: '/game-servers/{slice}/files/usage',
+    summary: 'Measure the disk use of a folder',
+    description: `By what is in it. ${SOME_TIME}`,
+    query: schemas.DiskUseQuery,
+    responses: reads(schemas.FilesMeasured, {
+      data: {
+        bytes: 73_400_320,
+        entries: 212,
+        complete: true,
+        children: [
+          { name: 'world', type: 'folder', bytes: 73_396_224, entries: 211, complete: true },
+        ],
+      },
+    }),
+  },
+  {
+    ...read,
+    operationId: 'listDeletedFiles',
+    path: '/game-servers/{slice}/files/bin',
+    summary: 'List deleted files',
+    description: 'What was deleted in the last seven days and not for good: the newest thousand.',
+    responses: reads(schemas.DeletedFiles, {
+      data: [{ id: BINNED, path: 'world/region', type: 'folder', size: 0, deleted_at: AT }],
+      meta: { days: 7 },
+    }),
+  },
+  {
+    ...post,
+    operationId: 'restoreFiles',
+    path: '/game-servers/{slice}/files/bin/restore',
+    summary: 'Restore deleted files',
+    description: 'Moves them back to where they were, unless something is there.',
+    body: schemas.RestoreRequest,
+    bodyExamples: { one: { ids: [BINNED] } },
+    responses: changes(schemas.FilesChanged, { data: { done: [BINNED], failed: [] } }),
+  },
+  {
+    ...remove,
+    operationId: 'emptyBin',
+    path: '/game-servers/{slice}/files/bin',
+    summary: 'Remove deleted files for good',
+    description:
+      'Those named, or with an empty object all of them. The disk is free a moment later.',
+    body: schemas.EmptyBinRequest,
+    bodyExamples: { all: {} },
+    responses: changes(schemas.FilesChanged, { data: { done: [BINNED], failed: [] } }),
+  },
+  {
+    ...read,
+    operationId: 'listFileJobs',
+    path: '/game-servers/{slice}/files/jobs',
+    summary: 'List long operations on files',
+    description:
+      'Those that run, and those that ended lately. A node that is restarted forgets them.',
+    responses: reads(schemas.FileJobs, { data: [JOB] }),
+  },
+  {
+    ...remove,
+    operationId: 'cancelFileJob',
+    path: '/game-servers/{slice}/files/jobs/{job}',
+    params: {
+      ...SERVER_PARAMS,
+      job: Type.String({ description: 'The id of a job.', examples: [JOB.id] }),
+    },
+    summary: 'Cancel a long operation on files',
+    description: 'What it made so far is removed. No effect on a job that has ended.',
+    responses: changes(schemas.FileJobAnswer, { data: { ...JOB, state: 'cancelled' } }, []),
+  },
+] as const satisfies readonly Endpoint[];

@@ -1,0 +1,182 @@
+import { FILE_RIGHTS, type FileRight } from '@portcullis/core/access/server-rights.ts';
+import type {
+  FileAnswer,
+  FileAnswerOf,
+  FileOperation,
+  FileRefusalCode,
+} from '@portcullis/link/messages/files.ts';
+import { type Caller, keyActor, rightsOn } from '../../access/index.ts';
+import type { Reader } from '../../db/database.ts';
+import { notSeen } from '../../http/operations/not-found.ts';
+import type { Writing } from '../../http/operations/operation.ts';
+import { conflict, Problem } from '../../problem.ts';
+import { requireRight } from '../../http/operations/server-right.ts';
+import { recordAttempt } from '../attempt.ts';
+import type { ServerCall } from '../require-server.ts';
+import type { NodeCalls, Silence } from '../nodes/calls.ts';
+import { loadServer, type ServerRow } from '../store.ts';
+
+/** Answers of a node but for refusals, which are thrown as problems. */
+type Answered = Exclude<FileAnswer, { readonly kind: 'refused' }>;
+
+/**
+ * Asks the node of the call's server to read something of its files. `operationOf` checks the input, which comes after the
+ * check that the server is seen. Throws what the caller is answered instead.
+ */
+export async function readFiles<K extends Answered['kind']>(
+  calls: NodeCalls,
+  db: Reader,
+  call: ServerCall,
+  kind: K,
+  operationOf: () => FileOperation,
+): Promise<FileAnswerOf<K>> {
+  const server = await loadReady(db, call);
+  return expect(kind, await send(calls, call, server, operationOf()));
+}
+
+/** The tag of a file's content; null if there is no file. */
+export async function readTag(
+  calls: NodeCalls,
+  db: Reader,
+  call: ServerCall,
+  pathOf: () => string,
+): Promise<string | null> {
+  const server = await loadReady(db, call);
+  const answer = await send(calls, call, server, { kind: 'read', path: pathOf() });
+  if (answer.kind === 'refused' && answer.code === 'not_found') return null;
+  return expect('content', answer).tag;
+}
+
+/** Asks the node to change something. The attempt is audited before, and what became of it after. */
+export async function changeFiles<K extends Answered['kind']>(
+  calls: NodeCalls,
+  db: Reader,
+  call: ServerCall & Writing<Caller>,
+  kind: K,
+  operationOf: () => FileOperation,
+): Promise<FileAnswerOf<K>> {
+  const server = await loadReady(db, call);
+  const operation = operationOf();
+  const attempt = await recordAttempt(db, call, {
+    action: ACTIONS[operation.kind],
+    detail: summaryOf(operation),
+    check: (tx, by) => loadSeen(tx, { ...call, by }),
+  });
+  const answer = await send(calls, call, server, operation);
+  await attempt.close(outcomeOf(answer));
+  return expect(kind, answer);
+}
+
+async function loadReady(db: Reader, call: ServerCall): Promise<ServerRow> {
+  const server = await loadSeen(db, call);
+  if (server.provisioned) return server;
+  throw conflict('The server is not provisioned yet: it has no files.');
+}
+
+/** The server of the path, to whose files the caller has some right: which ones an operation needs, its node decides. */
+async function loadSeen(
+  db: Reader,
+  { by, params: { slice } }: Pick<ServerCall, 'by' | 'params'>,
+): Promise<ServerRow> {
+  const server = await loadServer(db, by, slice);
+  if (server === null) throw notSeen();
+  requireRight(by, slice, 'file.read', ...FILE_RIGHTS);
+  return server;
+}
+
+function fileRightsOf(by: Caller, uuid: string): readonly FileRight[] {
+  const rights = rightsOn(by, uuid);
+  return FILE_RIGHTS.filter((right) => rights.has(right));
+}
+
+function send(
+  calls: NodeCalls,
+  call: ServerCall,
+  server: ServerRow,
+  operation: FileOperation,
+): Promise<FileAnswer | Silence> {
+  const rights = fileRightsOf(call.by, server.uuid);
+  const message = { rights, actor: keyActor(call).name.slice(0, 255), operation };
+  return calls.files(server, message, calls.timeouts.instructMs);
+}
+
+function expect<K extends Answered['kind']>(
+  kind: K,
+  answer: FileAnswer | Silence,
+): FileAnswerOf<K> {
+  if (answer.kind === kind) return answer as FileAnswerOf<K>;
+  if (answer.kind === 'silent') throw silence(answer.why);
+  if (answer.kind !== 'refused') throw new Error(`a node answered ${answer.kind}, not ${kind}`);
+  throw refusal(answer.code, answer.reason);
+}
+
+const PROBLEMS = {
+  not_found: 'not_found',
+  exists: 'conflict',
+  changed: 'precondition_failed',
+  forbidden: 'ability_missing',
+  denied: 'conflict',
+  too_large: 'limit_exceeded',
+  quota: 'limit_exceeded',
+  busy: 'conflict',
+  unavailable: 'conflict',
+  impossible: 'conflict',
+} as const satisfies Readonly<Record<FileRefusalCode, Problem['code']>>;
+
+function refusal(code: FileRefusalCode, reason: string): Problem {
+  return new Problem(PROBLEMS[code], reason);
+}
+
+const SILENCES: Readonly<Record<Silence['why'], string>> = {
+  absent: 'The node of the server is not connected, so its files cannot be reached.',
+  busy: 'Too much is asked of the node of the server already. Try again.',
+  late: 'The node of the server did not answer in time. A change may have been made all the same: look at the files. A node of an earlier version knows no files, and must be updated.',
+};
+
+function silence(why: Silence['why']): Problem {
+  return new Problem('unavailable', SILENCES[why], { headers: { 'retry-after': '5' } });
+}
+
+/** Names of the activity, and with `server.` before them of the audit trail. */
+const ACTIONS = {
+  list: 'files.list',
+  read: 'files.read',
+  write: 'files.write',
+  move: 'files.move',
+  copy: 'files.copy',
+  delete: 'files.delete',
+  makeFolder: 'files.folder',
+  setMode: 'files.mode',
+  search: 'files.search',
+  measure: 'files.measure',
+  listBin: 'files.bin',
+  restore: 'files.restore',
+  emptyBin: 'files.empty-bin',
+  archive: 'files.archive',
+  unpack: 'files.unpack',
+  listJobs: 'files.jobs',
+  cancelJob: 'files.cancel',
+} as const satisfies Readonly<Record<FileOperation['kind'], string>>;
+
+/** Items of a list that the audit trail keeps. */
+const MAX_NAMED = 20;
+
+/** What the audit trail keeps of an operation: never the content of a file, and of long lists the beginning. */
+function summaryOf(operation: FileOperation): Readonly<Record<string, unknown>> {
+  const summary: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries<unknown>(operation)) {
+    if (name === 'kind') continue;
+    if (name === 'content') summary['size'] = Math.floor((String(value).length * 3) / 4);
+    else summary[name] = Array.isArray(value) ? value.slice(0, MAX_NAMED) : value;
+    if (Array.isArray(value) && value.length > MAX_NAMED) summary['of'] = value.length;
+  }
+  return summary;
+}
+
+function outcomeOf(answer: FileAnswer | Silence): object {
+  if (answer.kind === 'refused') return { ok: false, message: answer.reason };
+  if (answer.kind === 'silent') return { ok: false, message: SILENCES[answer.why] };
+  if (answer.kind !== 'done' || answer.failed.length === 0) return { ok: true };
+  const { failed } = answer;
+  return { ok: false, failed: failed.length, message: failed[0]?.reason };
+}

@@ -1,0 +1,232 @@
+import { FILE_RIGHTS } from '@portcullis/core/access/server-rights.ts';
+import { MAX_PATH_LENGTH, parsePath } from '@portcullis/core/game-servers/files/path.ts';
+import {
+  array,
+  boolean,
+  integer,
+  kinds,
+  matching,
+  natural,
+  nullable,
+  object,
+  oneOf,
+  output,
+  parsedBy,
+  prose,
+  type Schema,
+  type Static,
+  type StaticUnion,
+  text,
+  union,
+} from './schema.ts';
+import { answerTimeoutMs, moment, reason } from './values.ts';
+
+/** The calls of control to a node about the files of a game server, and its answers. */
+
+/** The size of a file that one call reads or writes. Larger ones are streams. */
+export const MAX_CALL_BYTES = 4 * 1024 * 1024;
+/** Entries of one page. */
+export const MAX_PAGE = 1_000;
+/** Files that one call moves, deletes or changes. */
+export const MAX_FILES_OF_CALL = 100;
+/** Hits of one search. */
+export const MAX_FOUND = 500;
+const MAX_BINNED = 1_000;
+const MAX_JOBS = 64;
+const MAX_FOUND_LINE = 400;
+
+const uuid = matching(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'a uuid in lower case');
+const path = parsedBy((value) => parsePath(value).ok, 'a path', MAX_PATH_LENGTH);
+const pathOfAnswer = text(MAX_PATH_LENGTH);
+const mode = integer(0, 0o777);
+/** Names the content of a file. */
+const tag = matching(/^[\w-]{1,64}$/, 'a tag');
+const binId = matching(/^[\w-]{1,64}$/, 'an id of the bin');
+const jobId = matching(/^[\w-]{1,64}$/, 'an id of a job');
+
+const MAX_BASE64 = Math.ceil(MAX_CALL_BYTES / 3) * 4;
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+const base64: Schema<string> = (value, at) =>
+  parsedBy((one) => BASE64.test(one), 'base64 of at most 4 MiB', MAX_BASE64)(value, at);
+
+export const ARCHIVE_FORMATS = ['zip', 'tar', 'tar.gz', 'tar.zst'] as const;
+
+const FILE_OPERATIONS = kinds({
+  list: {
+    path,
+    sort: oneOf('name', 'size', 'modified'),
+    descending: boolean,
+    offset: natural,
+    limit: integer(1, MAX_PAGE),
+    /** Looks into each file of the page for what it holds. */
+    withContent: boolean,
+  },
+  read: { path },
+  write: {
+    path,
+    content: base64,
+    /** Null: that of the file, or of a new one. */
+    mode: nullable(mode),
+    /** What the file must hold: this content, or `absent`, no file. Null: anything. */
+    expected: nullable(tag),
+  },
+  move: {
+    moves: array(object({ from: path, to: path }), MAX_FILES_OF_CALL),
+    /** What is there goes to the bin. */
+    replace: boolean,
+  },
+  copy: { from: path, to: path },
+  /** To the bin; `forGood`: not. */
+  delete: { paths: array(path, MAX_FILES_OF_CALL), forGood: boolean },
+  makeFolder: { path },
+  setMode: { files: array(object({ path, mode }), MAX_FILES_OF_CALL) },
+  search: {
+    path,
+    /** A part of the name, or a pattern with `*` and `?`. */
+    name: nullable(text(512)),
+    /** A part of a line. */
+    text: nullable(text(2_048)),
+    limit: integer(1, MAX_FOUND),
+  },
+  measure: { path },
+  listBin: {},
+  restore: { ids: array(binId, MAX_FILES_OF_CALL) },
+  /** Null: all of it. */
+  emptyBin: { ids: nullable(array(binId, MAX_FILES_OF_CALL)) },
+  archive: {
+    paths: array(path, MAX_FILES_OF_CALL),
+    to: path,
+    format: oneOf(...ARCHIVE_FORMATS),
+  },
+  unpack: { path, to: path },
+  listJobs: {},
+  cancelJob: { id: jobId },
+});
+export type FileOperation = StaticUnion<typeof FILE_OPERATIONS>;
+export type FileOperationOf<K extends FileOperation['kind']> = Extract<FileOperation, { kind: K }>;
+
+export const FILE_CALLS = kinds({
+  'node.files': {
+    /** A node that could only start after this time does not start. */
+    withinMs: answerTimeoutMs,
+    uuid,
+    /** Rights of the caller now. */
+    rights: array(oneOf(...FILE_RIGHTS), 16),
+    /** The caller, for the node's log. */
+    actor: prose(255),
+    operation: union<FileOperation>(FILE_OPERATIONS),
+  },
+});
+export type FileCall = Static<(typeof FILE_CALLS)['node.files']>;
+
+const TYPES = ['file', 'folder', 'link', 'other'] as const;
+/** What the first bytes of a file look like. */
+export const CONTENT_KINDS = ['empty', 'text', 'image', 'archive', 'binary'] as const;
+export type ContentKind = (typeof CONTENT_KINDS)[number];
+
+const entry = object({
+  name: text(1_024),
+  type: oneOf(...TYPES),
+  size: natural,
+  modifiedAtMs: moment,
+  mode,
+  /** The egg denies it to everybody. */
+  denied: boolean,
+  /** Null: not looked for. */
+  content: nullable(oneOf(...CONTENT_KINDS)),
+});
+export type FileEntry = Static<typeof entry>;
+
+export const REFUSAL_CODES = [
+  'not_found',
+  'exists',
+  'changed',
+  'forbidden',
+  'denied',
+  'too_large',
+  'quota',
+  'busy',
+  'unavailable',
+  'impossible',
+] as const;
+export type FileRefusalCode = (typeof REFUSAL_CODES)[number];
+const code = oneOf(...REFUSAL_CODES);
+
+const job = object({
+  id: jobId,
+  kind: oneOf('copy', 'archive', 'unpack'),
+  path: pathOfAnswer,
+  state: oneOf('running', 'done', 'failed', 'cancelled'),
+  startedAtMs: moment,
+  bytes: natural,
+  entries: natural,
+  /** Sentences for the caller: why it failed, what was left out. */
+  notes: array(prose(500), 32),
+});
+export type FileJob = Static<typeof job>;
+
+export const FILE_ANSWERS = kinds({
+  /** The reason is a sentence for the caller. */
+  refused: { code, reason },
+  entries: {
+    entries: array(entry, MAX_PAGE),
+    total: natural,
+    /** False: the folder has more than were read. */
+    complete: boolean,
+  },
+  content: { content: base64, tag, size: natural, modifiedAtMs: moment, mode },
+  written: { tag, size: natural, created: boolean },
+  /** Each path is in one of both. */
+  done: {
+    done: array(pathOfAnswer, MAX_BINNED),
+    failed: array(object({ path: pathOfAnswer, code, reason }), MAX_BINNED),
+  },
+  found: {
+    found: array(
+      object({
+        path: pathOfAnswer,
+        type: oneOf(...TYPES),
+        size: natural,
+        /** Of a line that has the text. */
+        line: nullable(natural),
+        text: nullable(output(MAX_FOUND_LINE)),
+      }),
+      MAX_FOUND,
+    ),
+    /** False: time or limits ended the search. */
+    complete: boolean,
+  },
+  measured: {
+    bytes: natural,
+    entries: natural,
+    complete: boolean,
+    children: array(
+      object({
+        name: text(1_024),
+        type: oneOf(...TYPES),
+        bytes: natural,
+        entries: natural,
+        complete: boolean,
+      }),
+      MAX_PAGE,
+    ),
+  },
+  bin: {
+    items: array(
+      object({
+        id: binId,
+        path: pathOfAnswer,
+        type: oneOf(...TYPES),
+        size: natural,
+        deletedAtMs: moment,
+      }),
+      MAX_BINNED,
+    ),
+    /** Days after which an item is removed. */
+    days: natural,
+  },
+  job: { job },
+  jobs: { jobs: array(job, MAX_JOBS) },
+});
+export type FileAnswer = StaticUnion<typeof FILE_ANSWERS>;
+export type FileAnswerOf<K extends FileAnswer['kind']> = Extract<FileAnswer, { kind: K }>;

@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { describeError, type Log } from '@portcullis/core/log.ts';
+import type { FileAnswer, FileJob } from '@portcullis/link/messages/files.ts';
+import { FileRefusal } from './refusal.ts';
+
+/** Of one server at once. */
+const MAX_RUNNING = 3;
+/** Jobs that are remembered after their end. */
+const MAX_ENDED = 32;
+const MAX_NOTES = 32;
+
+/** A job as its work sees it. */
+export interface RunningJob {
+  readonly signal: AbortSignal;
+  /** Counts what was done. */
+  add(done: { readonly bytes?: number; readonly entries?: number }): void;
+  /** Says something to the caller, such as what was left out. */
+  note(text: string): void;
+}
+
+interface Job {
+  readonly view: { -readonly [K in keyof FileJob]: FileJob[K] };
+  readonly controller: AbortController;
+  failure: FileRefusal | null;
+  ended: Promise<void>;
+}
+
+/** The long operations on one server's files: those that may outlast the call that began them. */
+export class Jobs {
+  readonly #jobs = new Map<string, Job>();
+  readonly #log: Log;
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  /** Begins one. Throws a refusal if too many run. */
+  begin(
+    { kind, path }: Pick<FileJob, 'kind' | 'path'>,
+    work: (job: RunningJob) => Promise<void>,
+  ): string {
+    const running = [...this.#jobs.values()].filter(({ view }) => view.state === 'running');
+    if (running.length >= MAX_RUNNING) {
+      const detail = `${MAX_RUNNING} long operations on the files of this server run already. Wait for one to end, or cancel one.`;
+      throw new FileRefusal('busy', detail);
+    }
+    const id = randomUUID();
+    const view = {
+      id,
+      kind,
+      path,
+      state: 'running' as FileJob['state'],
+      startedAtMs: Date.now(),
+      bytes: 0,
+      entries: 0,
+      notes: [] as string[],
+    };
+    const job: Job = {
+      view,
+      controller: new AbortController(),
+      failure: null,
+      ended: Promise.resolve(),
+    };
+    job.ended = this.#run(job, work);
+    this.#jobs.set(id, job);
+    return id;
+  }
+
+  /** The outcome of a job that ends within this time: a refusal if it failed; else the job as it stands. */
+  async answer(id: string, withinMs: number): Promise<FileAnswer> {
+    const job = this.#find(id);
+    const done = new AbortController();
+    const timer = delay(withinMs, undefined, { signal: done.signal }).catch(() => undefined);
+    await Promise.race([job.ended, timer]);
+    done.abort();
+    const { failure, view } = job;
+    if (failure === null) return { kind: 'job', job: view };
+    return { kind: 'refused', code: failure.code, reason: failure.message };
+  }
+
+  list(): FileAnswer {
+    return { kind: 'jobs', jobs: [...this.#jobs.values()].map(({ view }) => view).toReversed() };
+  }
+
+  /** Cancels one, and resolves when it has ended. No-op for one that has. */
+  async cancel(id: string): Promise<FileAnswer> {
+    const job = this.#find(id);
+    job.controller.abort(new FileRefusal('impossible', 'It was cancelled.'));
+    await job.ended;
+    return { kind: 'job', job: job.view };
+  }
+
+  /** Ends all of them, as an agent that stops does. */
+  async close(): Promise<void> {
+    const ended = [...this.#jobs.values()].map((job) => {
+      job.controller.abort(new FileRefusal('unavailable', 'The node was stopped.'));
+      return job.ended;
+    });
+    await Promise.all(ended);
+  }
+
+  #find(id: string): Job {
+    const job = this.#jobs.get(id);
+    if (job === undefined) throw new FileRefusal('not_found', `There is no job ${id}.`);
+    return job;
+  }
+
+  async #run(job: Job, work: (job: RunningJob) => Promise<void>): Promise<void> {
+    const { view, controller } = job;
+    const { signal } = controller;
+    // Known to the caller before it begins.
+    await Promise.resolve();
+    try {
+      await work({
+        signal,
+        add({ bytes = 0, entries = 0 }) {
+          view.bytes += bytes;
+          view.entries += entries;
+        },
+        note(text) {
+          if (view.notes.length < MAX_NOTES) view.notes = [...view.notes, text];
+        },
+      });
+      view.state = 'done';
+    } catch (error) {
+      const reason = signal.aborted ? signal.reason : error;
+      view.state = signal.aborted ? 'cancelled' : 'failed';
+      job.failure = reason instanceof FileRefusal ? reason : this.#unexpected(error);
+      view.notes = [...view.notes, job.failure.message].slice(-MAX_NOTES);
+    }
+    this.#forgetOldest();
+  }
+
+  #unexpected(error: unknown): FileRefusal {
+    this.#log.error({ error: describeError(error) }, 'an operation on files failed');
+    return new FileRefusal('unavailable', 'The node failed at this; its log says why.');
+  }
+
+  #forgetOldest(): void {
+    const ended = [...this.#jobs.values()].filter(({ view }) => view.state !== 'running');
+    for (const { view } of ended.slice(0, -MAX_ENDED)) this.#jobs.delete(view.id);
+  }
+}

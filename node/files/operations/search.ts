@@ -1,0 +1,107 @@
+import { parseDenylist } from '@portcullis/core/game-servers/files/denylist.ts';
+import {
+  type FilePath,
+  formatPath,
+  RESERVED_NAME,
+} from '@portcullis/core/game-servers/files/path.ts';
+import type { FileAnswerOf, FileOperationOf } from '@portcullis/link/messages/files.ts';
+import { readWhole, Refusal } from '../../server-folder/folder.ts';
+import type { Gate } from '../gate.ts';
+import { TreeWalk, type Visit } from '../tree.ts';
+import { typeOf } from './describe.ts';
+import { pathOf } from './list.ts';
+
+const MAX_ENTRIES = 500_000;
+/** A larger file is not searched in. */
+const MAX_TEXT_BYTES = 4 * 1024 * 1024;
+/** The bytes that one search reads. */
+const MAX_READ_BYTES = 256 * 1024 * 1024;
+const MAX_LINE = 400;
+/** Hits of one file, so that one log does not fill the answer. */
+const MAX_LINES_OF_FILE = 20;
+
+type Found = FileAnswerOf<'found'>['found'][number];
+
+/** Searches a folder by name, or in the text of its files, until the signal ends it. Denied files are left out. */
+export async function search(
+  gate: Gate,
+  operation: FileOperationOf<'search'>,
+  signal: AbortSignal,
+): Promise<FileAnswerOf<'found'>> {
+  const base = pathOf(operation.path);
+  const { name, text, limit } = operation;
+  if (text !== null) gate.require('file.read-content');
+  const root = await gate.folder(base, 'file.read');
+  const isVisible = (path: FilePath): boolean => isSearched(gate, [...base, ...path]);
+  const walk = new TreeWalk({ maxEntries: MAX_ENTRIES, signal, enters: isVisible });
+  const matchesName = name === null ? () => true : nameMatcher(name);
+  const found: Found[] = [];
+  const budget = { bytes: MAX_READ_BYTES };
+  let complete = true;
+  for await (const visit of walk.in(root)) {
+    if (!isVisible(visit.path) || !matchesName(visit.path.at(-1) ?? '')) continue;
+    const hit = { path: formatPath([...base, ...visit.path]), ...sizeOf(visit) };
+    if (text === null) found.push({ ...hit, line: null, text: null });
+    else
+      for (const line of await linesWith(gate, visit, text, budget))
+        found.push({ ...hit, ...line });
+    if (found.length < limit && budget.bytes > 0) continue;
+    complete = false;
+    break;
+  }
+  return { kind: 'found', found: found.slice(0, limit), complete: complete && walk.complete };
+}
+
+function isSearched(gate: Gate, path: FilePath): boolean {
+  return path[0] !== RESERVED_NAME && !gate.files.denylist.denies(path);
+}
+
+function sizeOf({ stat }: Visit): Pick<Found, 'type' | 'size'> {
+  return { type: typeOf(stat), size: Number(stat.isDirectory() ? 0n : stat.size) };
+}
+
+/** A part of a name, or with `*` and `?` all of it; capitals do not matter. */
+function nameMatcher(wanted: string): (name: string) => boolean {
+  const text = wanted.toLowerCase();
+  if (!/[*?]/.test(text)) return (name) => name.toLowerCase().includes(text);
+  const list = parseDenylist([text.replace(/[\\[\]!#/]/g, String.raw`\$&`)]);
+  return (name) => list.denies([name.toLowerCase()]);
+}
+
+/** The lines of a file that have a text. None of what is no text, or may not be read. */
+async function linesWith(
+  gate: Gate,
+  { folder, name, stat }: Visit,
+  wanted: string,
+  budget: { bytes: number },
+): Promise<readonly Pick<Found, 'line' | 'text'>[]> {
+  if (!stat.isFile() || stat.size > MAX_TEXT_BYTES || Number(stat.size) > budget.bytes) return [];
+  try {
+    const file = await folder.openFile(name, gate.files.owner);
+    if (file === null) return [];
+    try {
+      const bytes = await readWhole(file.handle, MAX_TEXT_BYTES);
+      budget.bytes -= bytes.length;
+      return bytes.includes(0) ? [] : linesOf(bytes.toString(), wanted.toLowerCase());
+    } finally {
+      await file.handle.close();
+    }
+  } catch (error) {
+    if (error instanceof Refusal) return [];
+    throw error;
+  }
+}
+
+function linesOf(content: string, wanted: string): Pick<Found, 'line' | 'text'>[] {
+  if (!content.toLowerCase().includes(wanted)) return [];
+  const hits: Pick<Found, 'line' | 'text'>[] = [];
+  for (const [index, line] of content.split('\n').entries()) {
+    const at = line.toLowerCase().indexOf(wanted);
+    if (at === -1) continue;
+    // Around the hit, where a line is long.
+    const from = Math.max(0, at - MAX_LINE / 4);
+    hits.push({ line: index + 1, text: line.slice(from, from + MAX_LINE).trimEnd() });
+    if (hits.length >= MAX_LINES_OF_FILE) break;
+  }
+  return hits;
+}

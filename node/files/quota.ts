@@ -1,0 +1,106 @@
+import { diskRefusal, entryLimit } from '../disk/disk-limit.ts';
+import { type DiskUse, ENTRY_BYTES } from '../disk/measure.ts';
+import { FileRefusal } from './refusal.ts';
+
+const MIB = 1024 * 1024;
+
+/** Disk that a write takes, or is about to take. */
+export interface Space {
+  readonly bytes: number;
+  readonly entries: number;
+}
+
+/** Space that was granted. What is not used in the end is given back. */
+export interface Granted {
+  /** Counts what was used as used, until the next measurement has seen it. */
+  close(used: Space): void;
+}
+
+export interface QuotaOptions {
+  /** MiB; 0: unlimited. */
+  readonly limitMib: () => number;
+  /** Measures the folder now, and calls `measured`. Rejects if that takes too long. */
+  readonly measure: () => Promise<unknown>;
+}
+
+interface Addition extends Space {
+  /** Null while the write runs. */
+  endedAtMs: number | null;
+}
+
+/**
+ * The disk quota of a server, asked before each write. A measurement of the folder is the truth, and old soon; what was
+ * granted since it began is counted beside it, so that many writes at once do not pass the limit together.
+ */
+export class Quota {
+  readonly #options: QuotaOptions;
+  readonly #additions = new Set<Addition>();
+  #use: DiskUse | null = null;
+
+  constructor(options: QuotaOptions) {
+    this.#options = options;
+  }
+
+  /** Takes a measurement that began at this time, of `performance.now()`. */
+  measured(use: DiskUse, startedAtMs: number): void {
+    this.#use = use;
+    for (const addition of this.#additions) {
+      const { endedAtMs } = addition;
+      if (endedAtMs !== null && endedAtMs < startedAtMs) this.#additions.delete(addition);
+    }
+  }
+
+  /** Grants space, or throws the refusal. */
+  async take(space: Space): Promise<Granted> {
+    if (this.#lack(space) !== null) await this.#measureAgain();
+    const lack = this.#lack(space);
+    if (lack !== null) throw new FileRefusal('quota', lack);
+    const addition: Addition = { ...rounded(space), endedAtMs: null };
+    this.#additions.add(addition);
+    return {
+      close: (used) => {
+        this.#additions.delete(addition);
+        if (used.bytes === 0 && used.entries === 0) return;
+        this.#additions.add({ ...rounded(used), endedAtMs: performance.now() });
+      },
+    };
+  }
+
+  /** What is known to be in use. */
+  #used(): Space {
+    let { bytes, entries } = this.#use ?? { bytes: 0, entries: 0 };
+    for (const addition of this.#additions) {
+      bytes += addition.bytes;
+      entries += addition.entries;
+    }
+    return { bytes, entries };
+  }
+
+  /** Why so much more does not fit, in a sentence; null if it does. */
+  #lack(space: Space): string | null {
+    const limitMib = this.#options.limitMib();
+    if (limitMib === 0) return null;
+    if (this.#use === null) return 'The disk use of the server is not measured yet. Try again.';
+    const over = diskRefusal(this.#use, limitMib);
+    if (over !== null) return over;
+    const { bytes, entries } = rounded(space);
+    const used = this.#used();
+    if (used.entries + entries > entryLimit(limitMib)) {
+      return `The server may have ${entryLimit(limitMib)} files and folders, and this would be more.`;
+    }
+    if (used.bytes + bytes <= limitMib * MIB) return null;
+    const left = Math.max(0, Math.floor((limitMib * MIB - used.bytes) / MIB));
+    return `The server may have ${limitMib} MiB on the disk; ${left} MiB are left, and this takes ${Math.ceil(bytes / MIB)} MiB.`;
+  }
+
+  async #measureAgain(): Promise<void> {
+    await this.#options.measure().catch(() => undefined);
+  }
+}
+
+/** Each file takes whole blocks, as `measure.ts` counts. */
+function rounded({ bytes, entries }: Space): Space {
+  if (bytes <= 0 && entries <= 0) return { bytes: 0, entries: 0 };
+  const blocks = Math.ceil(Math.max(0, bytes) / ENTRY_BYTES) * ENTRY_BYTES;
+  return { bytes: Math.max(blocks, entries * ENTRY_BYTES), entries };
+}

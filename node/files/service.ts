@@ -1,0 +1,279 @@
+import { parseDenylist } from '@portcullis/core/game-servers/files/denylist.ts';
+import { FILE_RIGHTS, type FileRight } from '@portcullis/core/access/server-rights.ts';
+import { describeError, type Log } from '@portcullis/core/log.ts';
+import { Limiter } from '@portcullis/link/limiter.ts';
+import type { FileAnswer, FileCall, FileOperation } from '@portcullis/link/messages/files.ts';
+import type { DiskUse, MeasureDisk } from '../disk/measure.ts';
+import { EngineError } from '../engine/engine.ts';
+import { Refusal } from '../server-folder/folder.ts';
+import type { ReadyFolder } from '../server-folder/server-folders.ts';
+import { archive } from './archives/pack.ts';
+import { unpack } from './archives/unpack.ts';
+import { Gate, type ServerFiles } from './gate.ts';
+import { Jobs } from './jobs.ts';
+import { deleteFiles, emptyBin, expireBin, listBin, restore } from './operations/bin.ts';
+import { makeFolder, move, setMode } from './operations/change.ts';
+import { read, write } from './operations/content.ts';
+import { copy } from './operations/copy.ts';
+import { list } from './operations/list.ts';
+import { measureFolder } from './operations/measure.ts';
+import { search } from './operations/search.ts';
+import { Quota } from './quota.ts';
+import { FileRefusal } from './refusal.ts';
+import { removeContentBut } from './tree.ts';
+
+/** Operations of one server at once; more wait. */
+const MAX_AT_ONCE = 8;
+/** The share of a call's time that an operation may take, so that its answer arrives. */
+const WORK_SHARE = 0.8;
+const SWEEP_MS = 3_600_000;
+const FIRST_SWEEP_MS = 60_000;
+const ALL_RIGHTS = new Set(FILE_RIGHTS);
+
+/** Operations that change nothing leave no line of activity. */
+const QUIET: ReadonlySet<FileOperation['kind']> = new Set([
+  'list',
+  'read',
+  'search',
+  'measure',
+  'listBin',
+  'listJobs',
+]);
+
+/** The folder of a server with its settings, or a sentence that says why its files cannot be reached now. */
+export type FindServer = (uuid: string) => ServerSettings | string;
+
+export interface ServerSettings {
+  /** MiB; 0: unlimited. */
+  readonly limitMib: number;
+  readonly denylist: readonly string[];
+}
+
+export interface FileServiceOptions {
+  readonly find: FindServer;
+  /** Every server of the node. */
+  readonly uuids: () => Iterable<string>;
+  /** Opens the folder of a server. Rejects with `EngineError`. */
+  readonly openFolder: (uuid: string) => Promise<ReadyFolder>;
+  /** Measures a server's folder now, which `measured` then takes. */
+  readonly measureServer: (uuid: string) => Promise<unknown>;
+  readonly measure: MeasureDisk;
+  readonly log: Log;
+}
+
+interface Shared extends Pick<ServerFiles, 'quota' | 'jobs' | 'changes' | 'inUse'> {
+  limitMib: number;
+  readonly slots: Limiter;
+  readonly sweeps: Limiter;
+}
+
+/** The files of all servers of a node: every door calls `run`. */
+export class FileService {
+  readonly #options: FileServiceOptions;
+  readonly #servers = new Map<string, Shared>();
+  readonly #sweeps = new Set<Promise<void>>();
+  readonly #timers: NodeJS.Timeout[] = [];
+
+  constructor(options: FileServiceOptions) {
+    this.#options = options;
+  }
+
+  /** Starts to remove what deleted files and a killed agent left. */
+  start(): void {
+    const sweep = (): void => void this.#sweepAll();
+    this.#timers.push(
+      setTimeout(sweep, FIRST_SWEEP_MS).unref(),
+      setInterval(sweep, SWEEP_MS).unref(),
+    );
+  }
+
+  async stop(): Promise<void> {
+    for (const timer of this.#timers) clearTimeout(timer);
+    await Promise.all([...this.#servers.values()].map(({ jobs }) => jobs.close()));
+    await Promise.all(this.#sweeps);
+  }
+
+  /** Forgets a server that is no longer on this node. */
+  async forget(uuid: string): Promise<void> {
+    const shared = this.#servers.get(uuid);
+    this.#servers.delete(uuid);
+    await shared?.jobs.close();
+  }
+
+  /** Takes a measurement of a server's folder that began at this time. */
+  measured(uuid: string, use: DiskUse, startedAtMs: number): void {
+    this.#shared(uuid).quota.measured(use, startedAtMs);
+  }
+
+  /** Never rejects: refusals are answers. Null if the time of the call has passed before it began. */
+  async run({ uuid, operation, rights, actor, withinMs }: FileCall): Promise<FileAnswer | null> {
+    const untilMs = performance.now() + withinMs * WORK_SHARE;
+    const signal = AbortSignal.timeout(withinMs * WORK_SHARE);
+    const answer = await this.#answer(uuid, operation, new Set(rights), signal, untilMs);
+    if (answer !== null && !QUIET.has(operation.kind)) this.#record(uuid, actor, operation, answer);
+    return answer;
+  }
+
+  async #answer(
+    uuid: string,
+    operation: FileOperation,
+    rights: ReadonlySet<FileRight>,
+    signal: AbortSignal,
+    untilMs: number,
+  ): Promise<FileAnswer | null> {
+    try {
+      const { slots } = this.#shared(uuid);
+      return await slots.run(async () => {
+        const gate = await this.#open(uuid, rights);
+        try {
+          return await this.#perform(gate, operation, signal, untilMs);
+        } finally {
+          // A job may use it beyond this call.
+          void gate.close();
+        }
+      }, signal);
+    } catch (error) {
+      if (error === signal.reason) return null;
+      return this.#refusalOf(uuid, error);
+    }
+  }
+
+  async #open(uuid: string, rights: ReadonlySet<FileRight>): Promise<Gate> {
+    const { find, openFolder } = this.#options;
+    const settings = find(uuid);
+    if (typeof settings === 'string') throw new FileRefusal('unavailable', settings);
+    const { folder, owner } = await openFolder(uuid);
+    const shared = this.#shared(uuid);
+    shared.limitMib = settings.limitMib;
+    const { quota, jobs, changes, inUse } = shared;
+    const denylist = parseDenylist(settings.denylist);
+    const sweep = (): void => this.#sweepSoon(uuid);
+    return Gate.open({ uuid, folder, owner, denylist, quota, jobs, changes, inUse, sweep }, rights);
+  }
+
+  #perform(
+    gate: Gate,
+    operation: FileOperation,
+    signal: AbortSignal,
+    untilMs: number,
+  ): Promise<FileAnswer> {
+    const { jobs } = gate.files;
+    const answerJob = async (id: string): Promise<FileAnswer> =>
+      jobs.answer(id, Math.max(0, untilMs - performance.now()));
+    switch (operation.kind) {
+      case 'list':
+        return list(gate, operation);
+      case 'read':
+        return read(gate, operation);
+      case 'write':
+        return write(gate, operation);
+      case 'move':
+        return move(gate, operation);
+      case 'copy':
+        return copy(gate, operation).then(answerJob);
+      case 'delete':
+        return deleteFiles(gate, operation);
+      case 'makeFolder':
+        return makeFolder(gate, operation);
+      case 'setMode':
+        return setMode(gate, operation);
+      case 'search':
+        return search(gate, operation, signal);
+      case 'measure':
+        return measureFolder(gate, operation, this.#options.measure, signal);
+      case 'listBin':
+        return listBin(gate);
+      case 'restore':
+        return restore(gate, operation);
+      case 'emptyBin':
+        return emptyBin(gate, operation);
+      case 'listJobs':
+        gate.require('file.read');
+        return Promise.resolve(jobs.list());
+      case 'cancelJob':
+        gate.requireAny('file.create', 'file.archive');
+        return jobs.cancel(operation.id);
+      case 'archive':
+        return archive(gate, operation).then(answerJob);
+      case 'unpack':
+        return unpack(gate, operation).then(answerJob);
+      default:
+        throw new FileRefusal('impossible', 'This node does not know that operation.');
+    }
+  }
+
+  #shared(uuid: string): Shared {
+    const known = this.#servers.get(uuid);
+    if (known !== undefined) return known;
+    const shared: Shared = {
+      limitMib: 0,
+      quota: new Quota({
+        limitMib: () => shared.limitMib,
+        measure: () => this.#options.measureServer(uuid),
+      }),
+      jobs: new Jobs(this.#options.log),
+      changes: new Limiter(1),
+      inUse: new Set(),
+      slots: new Limiter(MAX_AT_ONCE),
+      sweeps: new Limiter(1),
+    };
+    this.#servers.set(uuid, shared);
+    return shared;
+  }
+
+  #refusalOf(uuid: string, error: unknown): FileAnswer {
+    if (error instanceof FileRefusal) return refused(error.code, error.message);
+    if (error instanceof EngineError) return refused('unavailable', error.message);
+    if (error instanceof Refusal)
+      return refused('impossible', `The files cannot be used: ${error.message}.`);
+    this.#options.log.error({ uuid, error: describeError(error) }, 'an operation on files failed');
+    return refused('unavailable', 'The node failed at this; its log says why.');
+  }
+
+  /** The line of activity: what was done to the files, and by whom. */
+  #record(uuid: string, actor: string, operation: FileOperation, answer: FileAnswer): void {
+    const outcome = answer.kind === 'refused' ? answer.code : 'done';
+    const { kind } = operation;
+    this.#options.log.info(
+      { uuid, actor, operation: kind, outcome },
+      'files of a server were changed',
+    );
+  }
+
+  /** Removes the leftovers of one server, after sweeps of it that run. */
+  #sweepSoon(uuid: string): void {
+    const sweep = this.#shared(uuid)
+      .sweeps.run(() => this.#sweep(uuid))
+      .catch((error: unknown) => {
+        this.#options.log.warn(
+          { uuid, error: describeError(error) },
+          'deleted files were not removed',
+        );
+      });
+    this.#sweeps.add(sweep);
+    void sweep.finally(() => this.#sweeps.delete(sweep));
+  }
+
+  async #sweepAll(): Promise<void> {
+    for (const uuid of this.#options.uuids()) {
+      this.#sweepSoon(uuid);
+      await Promise.all(this.#sweeps);
+    }
+  }
+
+  async #sweep(uuid: string): Promise<void> {
+    if (typeof this.#options.find(uuid) === 'string') return;
+    const gate = await this.#open(uuid, ALL_RIGHTS);
+    try {
+      if (!(await gate.hasWork())) return;
+      await expireBin(gate, Date.now());
+      await removeContentBut(await gate.work('tmp'), gate.files.inUse);
+    } finally {
+      await gate.close();
+    }
+  }
+}
+
+function refused(code: FileRefusal['code'], reason: string): FileAnswer {
+  return { kind: 'refused', code, reason };
+}
