@@ -31,7 +31,7 @@ const change = {
 const post = { ...change, method: 'POST' } as const;
 const remove = { ...change, method: 'DELETE' } as const;
 
-/** What the node may refuse. */
+/** Refusals of the node. */
 const REFUSED = [
   'not_found',
   'conflict',

@@ -18,7 +18,7 @@ import {
 const MAX_FILES = 100;
 const MAX_PAGE = 1_000;
 const MAX_PATH = 4_096;
-/** Of a file that is read or written at once, and of its base64. */
+/** The size of a file that is read or written at once, and below it that of its base64. */
 export const MAX_CONTENT_BYTES = 4 * 1024 * 1024;
 const MAX_CONTENT = Math.ceil(MAX_CONTENT_BYTES / 3) * 4;
 /** Text may be written with escapes. */

@@ -37,7 +37,7 @@ export async function recordActivity(
   const { kind, name, source } = keyActor(call);
   const { slice } = call.params;
   const door: Door = call.by.kind === 'key' ? 'api' : 'portal';
-  const text = JSON.stringify(detail);
+  const text = JSON.stringify(fitting(detail));
   const { rows: repeated } = await sql`
     update server_activity set times = times + 1, at = now()
      where id = (select max(id) from server_activity where server = ${slice})
@@ -51,6 +51,24 @@ export async function recordActivity(
     values (${slice}, ${kind}, ${name}, ${door}, ${source}::inet, ${action}, ${text}::jsonb)
     returning id`.execute(tx);
   if ((rows[0]?.id ?? 0) % 100 === 0) await forgetOld(tx, slice);
+}
+
+/** The characters of a text that are kept where an entry is too large, and the items of a list. */
+const KEPT_CHARACTERS = 200;
+const KEPT_ITEMS = 3;
+/** Characters of JSON, each at most four bytes, that the table takes in any case. */
+const FITTING = 900;
+
+/** The detail of an entry, cut where it is long: the audit trail has all of it. */
+function fitting(detail: Readonly<Record<string, unknown>>): unknown {
+  return JSON.stringify(detail).length <= FITTING ? detail : cut(detail);
+}
+
+function cut(value: unknown): unknown {
+  if (typeof value === 'string') return value.slice(0, KEPT_CHARACTERS).toWellFormed();
+  if (Array.isArray(value)) return value.slice(0, KEPT_ITEMS).map(cut);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, cut(item)]));
 }
 
 async function forgetOld(tx: Tx, server: string): Promise<void> {

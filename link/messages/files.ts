@@ -67,12 +67,12 @@ const FILE_OPERATIONS = kinds({
     content: base64,
     /** Null: that of the file, or of a new one. */
     mode: nullable(mode),
-    /** What the file must hold: this content, or `absent`, no file. Null: anything. */
+    /** The tag that the file must have; `absent`: there must be none. Null: any. */
     expected: nullable(tag),
   },
   move: {
     moves: array(object({ from: path, to: path }), MAX_FILES_OF_CALL),
-    /** What is there goes to the bin. */
+    /** Whether an entry that is there goes to the bin. */
     replace: boolean,
   },
   copy: { from: path, to: path },
@@ -120,7 +120,7 @@ export const FILE_CALLS = kinds({
 export type FileCall = Static<(typeof FILE_CALLS)['node.files']>;
 
 const TYPES = ['file', 'folder', 'link', 'other'] as const;
-/** What the first bytes of a file look like. */
+/** Kinds of content by the first bytes of a file. */
 export const CONTENT_KINDS = ['empty', 'text', 'image', 'archive', 'binary'] as const;
 export type ContentKind = (typeof CONTENT_KINDS)[number];
 
@@ -187,7 +187,7 @@ export const FILE_ANSWERS = kinds({
         path: pathOfAnswer,
         type: oneOf(...TYPES),
         size: natural,
-        /** Of a line that has the text. */
+        /** The number of a line that has the text. */
         line: nullable(natural),
         text: nullable(output(MAX_FOUND_LINE)),
       }),

@@ -4,7 +4,7 @@ import { describeError, type Log } from '@portcullis/core/log.ts';
 import type { FileAnswer, FileJob } from '@portcullis/link/messages/files.ts';
 import { FileRefusal } from './refusal.ts';
 
-/** Of one server at once. */
+/** Jobs of one server at once. */
 const MAX_RUNNING = 3;
 /** Jobs that are remembered after their end. */
 const MAX_ENDED = 32;

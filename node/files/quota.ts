@@ -66,7 +66,7 @@ export class Quota {
     };
   }
 
-  /** What is known to be in use. */
+  /** The space that is known to be in use. */
   #used(): Space {
     let { bytes, entries } = this.#use ?? { bytes: 0, entries: 0 };
     for (const addition of this.#additions) {

@@ -3,7 +3,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { finishFile, type Folder, Refusal, refusedCode } from '../server-folder/folder.ts';
 import type { Gate, Place } from './gate.ts';
 
-/** What is being made in the work folder, and gets its name when it is whole. */
+/** A file or folder that is being made in the work folder, and gets its name when it is whole. */
 export interface Draft {
   readonly tmp: Folder;
   readonly name: string;

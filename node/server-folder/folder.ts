@@ -130,7 +130,7 @@ export class Folder {
     }
   }
 
-  /** As `stat`, at once: thousands of small calls one after the other cost a tenth of as many promises. */
+  /** The same as `stat`, at once: thousands of small calls one after the other cost a tenth of as many promises. */
   statNow(name: Name): BigIntStats | null {
     try {
       return lstatSync(this.at(name), { bigint: true });

@@ -190,7 +190,7 @@ export class Server {
     return { uuid: this.uuid, folder, limitMib, writes };
   }
 
-  /** What its files need to know of it, or a sentence that says why they cannot be reached now. */
+  /** The settings of its files, or a sentence that says why they cannot be reached now. */
   get fileSettings(): ServerSettings | string {
     const { assignment, egg } = this.#desired ?? {};
     if (assignment === undefined) return GONE;

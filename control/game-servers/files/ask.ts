@@ -161,7 +161,7 @@ const ACTIONS = {
 /** Items of a list that the audit trail keeps. */
 const MAX_NAMED = 20;
 
-/** What the audit trail keeps of an operation: never the content of a file, and of long lists the beginning. */
+/** The part of an operation that the audit trail keeps: never the content of a file, and the beginning of long lists. */
 function summaryOf(operation: FileOperation): Readonly<Record<string, unknown>> {
   const summary: Record<string, unknown> = {};
   for (const [name, value] of Object.entries<unknown>(operation)) {

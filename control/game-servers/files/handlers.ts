@@ -35,6 +35,7 @@ const DEFAULT_FOUND = 100;
 export function createFileHandlers(calls: NodeCalls): FileHandlers {
   return {
     ...createReads(calls),
+    ...createContent(calls),
     ...createChanges(calls),
     ...createJobs(calls),
     ...createBin(calls),
@@ -60,15 +61,6 @@ function createReads(calls: NodeCalls) {
       const data = entries.map((one) => entryView(folderOf(query), one));
       return { status: 200, body: { data, meta } };
     },
-    async readFile(call, db) {
-      const pathOfFile = () => pathOf(call.query.path, IN_QUERY);
-      const answer = await readFiles(calls, db, call, 'content', () => ({
-        kind: 'read',
-        path: pathOfFile(),
-      }));
-      const data = contentView(pathOfFile(), answer);
-      return { status: 200, body: { data }, state: answer.tag };
-    },
     async searchFiles(call, db) {
       const { name = null, text = null, limit = DEFAULT_FOUND } = call.query;
       const { found, complete } = await readFiles(calls, db, call, 'found', () => {
@@ -89,8 +81,17 @@ function createReads(calls: NodeCalls) {
   } satisfies Partial<FileHandlers>;
 }
 
-function createChanges(calls: NodeCalls) {
+function createContent(calls: NodeCalls) {
   return {
+    async readFile(call, db) {
+      const pathOfFile = () => pathOf(call.query.path, IN_QUERY);
+      const answer = await readFiles(calls, db, call, 'content', () => ({
+        kind: 'read',
+        path: pathOfFile(),
+      }));
+      const data = contentView(pathOfFile(), answer);
+      return { status: 200, body: { data }, state: answer.tag };
+    },
     async writeFile(call, db) {
       const path = () => pathOf(call.query.path, IN_QUERY);
       const expected = await expectedOf(calls, db, call, path);
@@ -103,6 +104,11 @@ function createChanges(calls: NodeCalls) {
       }));
       return { status: 200, body: { data: { path: path(), size, created } } };
     },
+  } satisfies Partial<FileHandlers>;
+}
+
+function createChanges(calls: NodeCalls) {
+  return {
     async makeFolder(call, db) {
       const answer = await changeFiles(calls, db, call, 'done', () => ({
         kind: 'makeFolder',
@@ -236,7 +242,7 @@ function pathsOf(paths: readonly string[]): readonly string[] {
   return paths.map((path, index) => pathOf(path, { pointer: `/paths/${index}` }));
 }
 
-/** Of an item of the bin, and of a job. */
+/** The id of an item of the bin, and of a job. */
 const ID = /^[\w-]{1,64}$/;
 
 function idsOf(ids: readonly string[]): readonly string[] {
@@ -254,7 +260,7 @@ function bytesOf({ content, encoding }: CallOf<'writeFile'>['body']): Buffer {
   throw new Problem('payload_too_large', 'The content is larger than 4 MiB.');
 }
 
-/** What the file must hold for `If-Match`; null without one. Throws 412 if it does not any more. */
+/** The tag that the file must have for `If-Match`; null without one. Throws 412 if it does not any more. */
 async function expectedOf(
   calls: NodeCalls,
   db: Parameters<FileHandlers['writeFile']>[1],

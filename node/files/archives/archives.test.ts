@@ -22,7 +22,7 @@ async function zipOf(files: Readonly<Record<string, string>>, mode?: number): Pr
   for (const [name, content] of Object.entries(files))
     zip.addBuffer(Buffer.from(content), name, mode === undefined ? {} : { mode });
   zip.end();
-  return buffer(zip.outputStream as NodeJS.ReadableStream);
+  return buffer(zip.outputStream);
 }
 
 const unpacking = (path: string, to = 'out') => ({ kind: 'unpack', path, to }) as const;

@@ -12,7 +12,7 @@ const HEAD_BYTES = 512;
 const GZIP = '1f8b';
 const ZSTD = '28b52ffd';
 const ZIP = '504b';
-/** Of a tar archive, at byte 257. */
+/** The mark of a tar archive, at byte 257. */
 const USTAR = 'ustar';
 
 /** The type bits of a mode, which zip keeps in the upper half of its attributes. */
@@ -31,7 +31,10 @@ export async function* readArchive(
   const head = Buffer.alloc(HEAD_BYTES);
   const { bytesRead } = await handle.read(head, 0, HEAD_BYTES, 0);
   const start = head.toString('hex', 0, Math.min(bytesRead, 4));
-  if (start.startsWith(ZIP)) return yield* readZip(handle.fd);
+  if (start.startsWith(ZIP)) {
+    yield* readZip(handle.fd);
+    return;
+  }
   const file = handle.createReadStream({ autoClose: false, start: 0, end: Number(stat.size) });
   const stream = new PassThrough();
   // A failure of any of them ends the last, whose reader gets it.
@@ -48,7 +51,7 @@ export async function* readArchive(
   }
 }
 
-/** What was in a gz or zst file: a tar archive, or a single file. */
+/** The content of a gz or zst file: a tar archive, or a single file. */
 async function* readStream(stream: PassThrough, name: string): AsyncGenerator<ArchiveEntry> {
   const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   let head = Buffer.alloc(0);
@@ -63,7 +66,10 @@ async function* readStream(stream: PassThrough, name: string): AsyncGenerator<Ar
       yield next.value;
     }
   };
-  if (isTar(head, name)) return yield* readTar(rest());
+  if (isTar(head, name)) {
+    yield* readTar(rest());
+    return;
+  }
   const inner = name.replace(/\.(?:gz|zst)$/i, '');
   yield {
     name: Buffer.from(inner === name ? `${name}.unpacked` : inner),

@@ -39,9 +39,19 @@ export class QuotaSink {
   asStream(): Writable {
     return new Writable({
       write: (chunk: Buffer, _encoding, done) => {
-        this.write(chunk).then(() => done(), done);
+        void this.#writeThen(chunk, done);
       },
     });
+  }
+
+  async #writeThen(chunk: Buffer, done: (error?: Error) => void): Promise<void> {
+    let failure: Error | undefined;
+    try {
+      await this.write(chunk);
+    } catch (error) {
+      failure = error as Error;
+    }
+    done(failure);
   }
 
   async #reserve(bytes: number): Promise<void> {

@@ -210,7 +210,7 @@ async function enterAll(gate: Gate, from: Folder, names: FilePath, make: boolean
   return folder;
 }
 
-/** What a game left in the bin is no item of it. */
+/** Null for an entry that a game left in the bin, which is no item of it. */
 function ignoreRefusal(error: unknown): null {
   if (error instanceof Error && (error.name === 'Refusal' || error instanceof FileRefusal))
     return null;

@@ -36,7 +36,7 @@ export function momentOf({ mtimeMs }: BigIntStats): number {
   return Math.min(Math.max(0, ms), LAST_MOMENT);
 }
 
-/** What a regular file holds by its first bytes; null for what may not be read. */
+/** The kind of a regular file's content by its first bytes; null for a file that may not be read. */
 export async function contentOf(
   folder: Folder,
   name: Buffer,

@@ -26,7 +26,7 @@ import { FileService } from '../service.ts';
 const UUID = '6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11';
 const ALL = FILE_RIGHTS;
 
-/** As root, files of a server are of an account of its own. */
+/** The account of the server's files; the tests' own where they are not root. */
 export const OWNER: Owner | null = process.getuid?.() === 0 ? { uid: 31_337, gid: 31_337 } : null;
 
 /** The real service over a folder of the disk, and a place outside of it that nothing may touch. */

@@ -46,7 +46,7 @@ export async function listFiles(
   );
 }
 
-/** As `ls -F` marks them. */
+/** The marks of `ls -F`. */
 const MARKS: Readonly<Record<string, string>> = { folder: '/', link: '@', other: '=' };
 
 interface FindOptions extends CallOptions {
