@@ -41,7 +41,7 @@ const ORDER: Readonly<Record<FleetChange['do'], number>> = {
   'edge.delete': 16,
   'edge.create': 16,
   'edge.update': 16,
-  'node.delete': 16,
+  'node.delete': 17,
   'collector.delete': 16,
   'collector.create': 17,
   'collector.update': 17,
