@@ -34,9 +34,8 @@ export async function readFleet(path: string): Promise<FleetFile> {
 }
 
 function isEmpty(file: FleetFile): boolean {
-  return Object.values(file).every(
-    (part: FleetFile[keyof FleetFile]) => typeof part === 'string' || part.length === 0,
-  );
+  const { path: _, objects, ...others } = file;
+  return [...Object.values(objects), ...Object.values(others)].every(({ length }) => length === 0);
 }
 
 const UNREADABLE: Readonly<Record<string, string>> = {

@@ -38,6 +38,8 @@ interface ErasedInput {
 
 type ErasedCall = (input?: ErasedInput, options?: AnyCallOptions) => Promise<Reply>;
 
+/** RFC 7396. */
+const MERGE_PATCH = 'application/merge-patch+json';
 const RETRY_AFTER_LIMIT_MS = 60_000;
 const TIMEOUT_MS = 15_000;
 const RETRIES = 3;
@@ -173,9 +175,12 @@ function headersOf(
     ...settings.headers,
     ...(settings.key !== undefined && { authorization: `Bearer ${settings.key}` }),
     ...(settings.key === undefined && row.method !== 'GET' && { 'x-portcullis-csrf': '1' }),
-    ...(input.body !== undefined && { 'content-type': 'application/json' }),
+    ...(input.body !== undefined && {
+      'content-type': row.method === 'PATCH' ? MERGE_PATCH : 'application/json',
+    }),
     ...(row.idempotent && { 'idempotency-key': options.idempotencyKey ?? randomKey() }),
     ...(options.ifMatch !== undefined && { 'if-match': options.ifMatch }),
+    ...(options.ifNoneMatch !== undefined && { 'if-none-match': options.ifNoneMatch }),
   };
 }
 

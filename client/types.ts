@@ -44,6 +44,8 @@ export interface AnyCallOptions extends WaitOptions {
   readonly idempotencyKey?: string;
   /** The `etag` of a read: the write is refused (412) if something changed since. */
   readonly ifMatch?: string;
+  /** `*`: the write only creates, and is refused (412) if there is one already. */
+  readonly ifNoneMatch?: '*';
 }
 
 export type CallOptions<Headers extends string = never> = WaitOptions &

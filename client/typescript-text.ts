@@ -53,6 +53,7 @@ export interface Versioned {
 const HEADERS: Readonly<Record<string, string>> = {
   'Idempotency-Key': 'idempotencyKey',
   'If-Match': 'ifMatch',
+  'If-None-Match': 'ifNoneMatch',
 };
 
 /** The text of generated/operations.ts: a type per schema, the input and output of each operation, and their paths. */
@@ -158,7 +159,7 @@ function headersOf(document: Document, operation: DocumentOperation): string[] {
 }
 
 function bodyOf({ requestBody }: DocumentOperation): string {
-  const schema = requestBody?.content['application/json']?.schema;
+  const schema = Object.values(requestBody?.content ?? {})[0]?.schema;
   return schema === undefined ? 'never' : typeOf(schema);
 }
 

@@ -54,10 +54,14 @@ export interface ResponseRow {
 export const ROLES = ['read-only', 'member', 'admin', 'owner'] as const;
 export type Role = (typeof ROLES)[number];
 
+/** The media type of a PATCH. */
+export const MERGE_PATCH = 'application/merge-patch+json';
+
 /** Fields that every row has. Routes, checks and OpenAPI are derived from it. */
 export interface Row {
   readonly operationId: string;
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** A PATCH takes a merge patch (RFC 7396). */
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** The path below the version's prefix: `/firewall/ips/{ip}/rules`. */
   readonly path: string;
   readonly tag: 'Firewall' | 'Game servers' | 'Attacks' | 'Account' | 'Organisation' | 'Operator';

@@ -79,8 +79,7 @@ export const REQUEST_HEADERS = {
     schema: Type.String(),
   },
   'If-Match': {
-    description:
-      'The ETag of the accepted view that the change was made on; 412 when it was written to since.',
+    description: 'The ETag of what the change was made on; 412 when it was written to since.',
     schema: Type.String(),
   },
 } as const satisfies Readonly<Record<string, HeaderEntry>>;

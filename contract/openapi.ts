@@ -7,14 +7,15 @@ import {
   type JsonObject,
   toJson,
 } from './components.ts';
-import type {
-  Endpoint,
-  HeaderUse,
-  Link,
-  OperatorEndpoint,
-  PortalEndpoint,
-  ResponseRow,
-  Row,
+import {
+  type Endpoint,
+  type HeaderUse,
+  type Link,
+  MERGE_PATCH,
+  type OperatorEndpoint,
+  type PortalEndpoint,
+  type ResponseRow,
+  type Row,
 } from './endpoint.ts';
 import { ENDPOINTS, V1_PREFIX } from './endpoints.ts';
 import { REQUEST_HEADERS, RESPONSE_HEADERS, type RequestHeaderName } from './headers.ts';
@@ -136,7 +137,7 @@ function requestBody(row: Row, schema: TSchema, components: Components): JsonObj
   return {
     required: true,
     content: {
-      'application/json': {
+      [row.method === 'PATCH' ? MERGE_PATCH : 'application/json']: {
         schema: components.schema(schema),
         ...(examples.length > 0 && { examples: Object.fromEntries(examples) }),
       },

@@ -81,7 +81,7 @@ export const PROBLEMS = {
     status: 412,
     title: 'Precondition failed',
     explanation:
-      'The If-Match header names a state of the address or file that is no longer the present one: somebody else wrote to it in between. Nothing was changed.',
+      'If-Match names a state that is no longer the present one, because another write came in between; or If-None-Match asked to create what is there already. Nothing was changed.',
     remedy: 'Read it again, redo the change on what it has now, and send the new ETag.',
   },
   payload_too_large: {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { createGameServer } from '@portcullis/control/declared/game-servers.ts';
-import { DEFAULT_NODE_PORTS, saveNode } from '@portcullis/control/declared/nodes.ts';
+import { saveDeclared } from '@portcullis/control/operator/index.ts';
 import type { Batch } from '@portcullis/control/fleet/batch.ts';
 import { loadLibraryEgg, SHIPPED_EGGS } from '@portcullis/control/fleet-file/read/egg-files.ts';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -40,13 +40,7 @@ export async function createFirstServer(
   if (!egg.ok) throw new Error(`the shipped egg cannot be used: ${egg.reason}`);
   const uuid = randomUUID();
   const ip = address ?? LOOPBACK;
-  await saveNode(batch, {
-    name: LOCAL_NAME,
-    memory: null,
-    disk: null,
-    addresses: [ip],
-    ports: DEFAULT_NODE_PORTS,
-  });
+  await saveDeclared(batch, 'node', { name: LOCAL_NAME, addresses: [ip] });
   const port = await freePort(ip);
   const server = {
     uuid,

@@ -465,6 +465,27 @@ export type AuditTrail = {
   };
 };
 
+export type BaselineInput = {
+  /** The rules. */
+  readonly rules: readonly BaselineRule[];
+};
+
+export type BaselinePatch = {
+  readonly rules?: readonly BaselineRule[] | null;
+};
+
+/** A firewall rule; one is made for each port. */
+export type BaselineRule = {
+  /** What happens to a packet that matches. */
+  readonly action: 'allow' | 'deny';
+  /** icmp is ICMPv6 on IPv6. */
+  readonly protocol: 'tcp' | 'udp' | 'icmp' | 'gre' | 'esp' | 'any';
+  /** A port, or an expression of ports; left out: any. */
+  readonly destination_port?: string | number | null;
+  /** An address or a CIDR; left out: any source. */
+  readonly source_ip?: string | null;
+};
+
 /** A rule of the operator on the address's prefix. */
 export type BaselineRuleOf = {
   readonly id: number;
@@ -568,13 +589,19 @@ export type CatalogueEntry = {
   readonly category: 'protocols' | 'games' | (string & {});
 };
 
-/** As in the fleet file. */
 export type CollectorInput = {
-  /** ADDRESS:PORT. */
+  /** ADDRESS:PORT for sFlow, NetFlow and IPFIX over UDP. */
   readonly listen: string;
   /** Who may send. */
-  readonly exporters: readonly ExporterInput[];
-  readonly site?: string;
+  readonly exporters: readonly Exporter[];
+  /** What an edge of this site counts is the same traffic. Default: that of the first edge. */
+  readonly site?: string | null;
+};
+
+export type CollectorPatch = {
+  readonly listen?: string | null;
+  readonly exporters?: readonly Exporter[] | null;
+  readonly site?: string | null | null;
 };
 
 export type CommandRequest = {
@@ -622,6 +649,154 @@ export type DecidedBy = {
   readonly managed_by_group: GroupRef | null;
   /** A port of a game server as `SERVER:PORT`: the name of the server or its uuid, and the name of the port; `primary` is the first one. The rule follows it. Null: it has its port by number. */
   readonly named_port: string | null;
+};
+
+export type DeclaredBaseline = {
+  /** Where they hold. */
+  readonly prefix: string;
+  /** The rules. */
+  readonly rules: readonly DeclaredBaselineRule[];
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
+};
+
+export type DeclaredBaselineAnswer = {
+  readonly data: DeclaredBaseline;
+};
+
+/** A firewall rule; one is made for each port. */
+export type DeclaredBaselineRule = {
+  /** What happens to a packet that matches. */
+  readonly action: 'allow' | 'deny';
+  /** icmp is ICMPv6 on IPv6. */
+  readonly protocol: 'tcp' | 'udp' | 'icmp' | 'gre' | 'esp' | 'any';
+  /** A port, or an expression of ports; left out: any. */
+  readonly destination_port: string | number | null;
+  /** An address or a CIDR; left out: any source. */
+  readonly source_ip: string | null;
+};
+
+export type DeclaredBaselinesAnswer = {
+  readonly data: readonly DeclaredBaseline[];
+};
+
+export type DeclaredCollector = {
+  /** What the collector is called. */
+  readonly name: string;
+  /** ADDRESS:PORT for sFlow, NetFlow and IPFIX over UDP. */
+  readonly listen: string;
+  /** Who may send. */
+  readonly exporters: readonly DeclaredExporter[];
+  /** What an edge of this site counts is the same traffic. Default: that of the first edge. */
+  readonly site: string | null;
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
+};
+
+export type DeclaredCollectorAnswer = {
+  readonly data: DeclaredCollector;
+};
+
+export type DeclaredCollectorsAnswer = {
+  readonly data: readonly DeclaredCollector[];
+};
+
+export type DeclaredEdge = {
+  /** What the edge enrols as. */
+  readonly name: string;
+  /** Where it stands. Default: its name. */
+  readonly site: string;
+  /** Network devices that packets from outside come in by. */
+  readonly devices: readonly string[];
+  /** Prefixes that it serves. Default: all. */
+  readonly serves: readonly string[];
+  /** Directions that it sees. */
+  readonly sees: 'both' | 'inbound';
+  /** limit: where several edges may see one datagram. */
+  readonly fragments: 'reassemble' | 'limit';
+  /** Always reachable on the edge host. */
+  readonly management: readonly DeclaredManagementPort[];
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
+};
+
+export type DeclaredEdgeAnswer = {
+  readonly data: DeclaredEdge;
+};
+
+export type DeclaredEdgesAnswer = {
+  readonly data: readonly DeclaredEdge[];
+};
+
+export type DeclaredExporter = {
+  /** The exporter. */
+  readonly ip: string;
+  /** Where the exporter sends none. */
+  readonly sampling_rate: number | null;
+  /** The destinations of which it is believed. A new exporter has to say it; one without it stays as it is. */
+  readonly prefixes: readonly string[] | 'all' | null;
+};
+
+export type DeclaredManagementPort = {
+  /** Of the port. */
+  readonly protocol: 'tcp' | 'udp';
+  /** A port. */
+  readonly port: number;
+};
+
+export type DeclaredNode = {
+  /** What the node enrols as. */
+  readonly name: string;
+  /** MiB that it offers to servers that are placed. Default: without limit. */
+  readonly memory: number | null;
+  /** As of memory. */
+  readonly disk: number | null;
+  /** From which servers that are placed get a port. */
+  readonly addresses: readonly string[];
+  /** A port expression: those that such servers get. */
+  readonly ports: string;
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
+};
+
+export type DeclaredNodeAnswer = {
+  readonly data: DeclaredNode;
+};
+
+export type DeclaredNodesAnswer = {
+  readonly data: readonly DeclaredNode[];
+};
+
+export type DeclaredResponder = {
+  /** How the file finds it again. */
+  readonly name: string;
+  readonly command: readonly string[] | null;
+  /** An http or https URL that the attack is posted to as JSON. */
+  readonly webhook: string | null;
+  /** Sent as `Authorization: Bearer`, in a file best as ${NAME}; of webhooks only. It is not shown again. */
+  readonly secret: string | null;
+  readonly prefixes: readonly string[] | null;
+  /** Only attacks whose peak is above either. Default: all. */
+  readonly at: {
+    /** Packets per second. */
+    readonly pps: number | null;
+    /** Megabits per second. */
+    readonly mbps: number | null;
+  };
+  /** A call takes no longer. */
+  readonly timeout_seconds: number;
+  /** Taken back after so long, whatever the attack does. */
+  readonly expires_seconds: number;
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
+};
+
+export type DeclaredResponderAnswer = {
+  readonly data: DeclaredResponder;
+};
+
+export type DeclaredRespondersAnswer = {
+  readonly data: readonly DeclaredResponder[];
 };
 
 export type DefaultChange = {
@@ -943,18 +1118,28 @@ export type EdgeAnswer = {
   readonly kernel: 'undisturbed' | 'disturbed' | 'unknown' | (string & {});
 };
 
-/** As in the fleet file. */
 export type EdgeInput = {
   /** Where it stands. Default: its name. */
   readonly site?: string;
-  /** Devices that packets from outside come in by, or beginnings of names: `ens*`. */
+  /** Network devices that packets from outside come in by. */
   readonly devices: readonly string[];
   /** Prefixes that it serves. Default: all. */
   readonly serves?: readonly string[];
+  /** Directions that it sees. */
   readonly sees?: 'both' | 'inbound';
+  /** limit: where several edges may see one datagram. */
   readonly fragments?: 'reassemble' | 'limit';
-  /** Always reachable on the edge host. Default: tcp 22. */
+  /** Always reachable on the edge host. */
   readonly management?: readonly ManagementPort[];
+};
+
+export type EdgePatch = {
+  readonly site?: string | null;
+  readonly devices?: readonly string[] | null;
+  readonly serves?: readonly string[] | null;
+  readonly sees?: 'both' | 'inbound' | null;
+  readonly fragments?: 'reassemble' | 'limit' | null;
+  readonly management?: readonly ManagementPort[] | null;
 };
 
 /** How far an edge that serves the address has come. */
@@ -1098,11 +1283,13 @@ export type Explanation = {
   };
 };
 
-export type ExporterInput = {
+export type Exporter = {
+  /** The exporter. */
   readonly ip: string;
-  readonly sampling_rate?: number;
-  /** The destinations of which it is believed: `all` lets its collector report an attack on any address. A new exporter has to say it; one without it stays as it is. */
-  readonly prefixes?: readonly string[] | "all";
+  /** Where the exporter sends none. */
+  readonly sampling_rate?: number | null;
+  /** The destinations of which it is believed. A new exporter has to say it; one without it stays as it is. */
+  readonly prefixes?: readonly string[] | 'all' | null;
 };
 
 export type FileContent = {
@@ -2026,7 +2213,9 @@ export type ManagedFilter = {
 };
 
 export type ManagementPort = {
+  /** Of the port. */
   readonly protocol: 'tcp' | 'udp';
+  /** A port. */
   readonly port: number;
 };
 
@@ -2100,16 +2289,22 @@ export type NewPasskey = {
   readonly credential: Readonly<Record<string, unknown>>;
 };
 
-/** What it offers to servers that are placed. */
 export type NodeInput = {
-  /** MiB. Null: without limit. */
+  /** MiB that it offers to servers that are placed. Default: without limit. */
   readonly memory?: number | null;
-  /** MiB. Null: without limit. */
+  /** As of memory. */
   readonly disk?: number | null;
-  /** Addresses of the node from which a server is given a port. */
+  /** From which servers that are placed get a port. */
   readonly addresses?: readonly string[];
-  /** A port expression: those that servers are given. Default: 25565-25664. */
+  /** A port expression: those that such servers get. */
   readonly ports?: string;
+};
+
+export type NodePatch = {
+  readonly memory?: number | null | null;
+  readonly disk?: number | null | null;
+  readonly addresses?: readonly string[] | null;
+  readonly ports?: string | null;
 };
 
 export type NotedAddresses = {
@@ -2536,6 +2731,39 @@ export type ReplacementRule = {
   readonly id?: number;
   /** As it was read; ignored. */
   readonly destination_ip?: string;
+};
+
+export type ResponderInput = {
+  readonly command?: readonly string[] | null;
+  /** An http or https URL that the attack is posted to as JSON. */
+  readonly webhook?: string | null;
+  /** Sent as `Authorization: Bearer`, in a file best as ${NAME}; of webhooks only. It is not shown again. */
+  readonly secret?: string | null;
+  readonly prefixes?: readonly string[] | null;
+  /** Only attacks whose peak is above either. Default: all. */
+  readonly at?: {
+    /** Packets per second. */
+    readonly pps?: number | null;
+    /** Megabits per second. */
+    readonly mbps?: number | null;
+  };
+  /** A call takes no longer. */
+  readonly timeout_seconds?: number;
+  /** Taken back after so long, whatever the attack does. */
+  readonly expires_seconds?: number;
+};
+
+export type ResponderPatch = {
+  readonly command?: readonly string[] | null | null;
+  readonly webhook?: string | null | null;
+  readonly secret?: string | null | null;
+  readonly prefixes?: readonly string[] | null | null;
+  readonly at?: {
+    readonly pps?: number | null | null;
+    readonly mbps?: number | null | null;
+  } | null;
+  readonly timeout_seconds?: number | null;
+  readonly expires_seconds?: number | null;
 };
 
 export type RestoreRequest = {
@@ -3132,7 +3360,7 @@ export interface V1Operations {
     params: { ip: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: FirewallAddress;
   };
   /** List the filters that an address can have. */
@@ -3140,7 +3368,7 @@ export interface V1Operations {
     params: { ip: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: FilterCatalogue;
   };
   /** Create rules on an address. */
@@ -3180,7 +3408,7 @@ export interface V1Operations {
     params: {};
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: GameServerList;
   };
   /** Read a game server. */
@@ -3188,7 +3416,7 @@ export interface V1Operations {
     params: { slice: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: GameServerRead;
   };
   /** Send a power signal. */
@@ -3212,7 +3440,7 @@ export interface V1Operations {
     params: {};
     query: { ip?: string; prefix?: string; asn?: number; from?: string; to?: string; ongoing?: boolean; per_page?: number; page?: number; snapshot?: string };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: AttackPage;
   };
 }
@@ -3224,7 +3452,7 @@ export interface X1Operations {
     params: {};
     query: { after?: string; per_page?: number };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: HeldAddresses;
   };
   /** Read what is accepted for an address. */
@@ -3232,7 +3460,7 @@ export interface X1Operations {
     params: { ip: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: AcceptedAddress;
   };
   /** Replace the own rules and filters of an address. */
@@ -3272,7 +3500,7 @@ export interface X1Operations {
     params: { ip: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: DefaultPreview;
   };
   /** Explain what happens to a packet. */
@@ -3288,7 +3516,7 @@ export interface X1Operations {
     params: { ip: string };
     query: { from?: string; to?: string; edge?: string };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: Drops;
   };
   /** See what passes. */
@@ -3296,7 +3524,7 @@ export interface X1Operations {
     params: { ip: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: Traffic;
   };
   /** Try rules, filters or a default. */
@@ -3312,7 +3540,7 @@ export interface X1Operations {
     params: {};
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: FilterCatalogue;
   };
   /** List blocked sources. */
@@ -3320,7 +3548,7 @@ export interface X1Operations {
     params: {};
     query: { after?: number; per_page?: number };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: BlockedSources;
   };
   /** Block sources. */
@@ -3344,7 +3572,7 @@ export interface X1Operations {
     params: {};
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: GameServerStatuses;
   };
   /** See how far a server is built. */
@@ -3352,7 +3580,7 @@ export interface X1Operations {
     params: { slice: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: GameServerBuild;
   };
   /** Read the last day of a server. */
@@ -3360,7 +3588,7 @@ export interface X1Operations {
     params: { slice: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: GameServerHistory;
   };
   /** Read the last lines of a console. */
@@ -3368,7 +3596,7 @@ export interface X1Operations {
     params: { slice: string };
     query: { lines?: number; colours?: boolean };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: Console;
   };
   /** Install a server again. */
@@ -3384,7 +3612,7 @@ export interface X1Operations {
     params: { slice: string };
     query: { path?: string; sort?: 'name' | 'size' | 'modified'; order?: 'ascending' | 'descending'; content?: boolean; page?: number; per_page?: number };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: FileList;
   };
   /** Delete files and folders. */
@@ -3400,7 +3628,7 @@ export interface X1Operations {
     params: { slice: string };
     query: { path: string };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: FileContent;
   };
   /** Write a file. */
@@ -3464,7 +3692,7 @@ export interface X1Operations {
     params: { slice: string };
     query: { path?: string; name?: string; text?: string; limit?: number };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: FilesFound;
   };
   /** Measure the disk use of a folder. */
@@ -3472,7 +3700,7 @@ export interface X1Operations {
     params: { slice: string };
     query: { path?: string };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: FilesMeasured;
   };
   /** List deleted files. */
@@ -3480,7 +3708,7 @@ export interface X1Operations {
     params: { slice: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: DeletedFiles;
   };
   /** Remove deleted files for good. */
@@ -3504,7 +3732,7 @@ export interface X1Operations {
     params: { slice: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: FileJobs;
   };
   /** Cancel a long operation on files. */
@@ -3520,7 +3748,7 @@ export interface X1Operations {
     params: { slice: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: ServerPeople;
   };
   /** Invite a person to a server. */
@@ -3560,7 +3788,7 @@ export interface X1Operations {
     params: { slice: string };
     query: { before?: number; limit?: number };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: ServerActivity;
   };
   /** Read an attack. */
@@ -3568,7 +3796,7 @@ export interface X1Operations {
     params: { attack: number };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: AttackDetail;
   };
   /** Withdraw what is done against an attack. */
@@ -3600,7 +3828,7 @@ export interface X1Operations {
     params: {};
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: CallerView;
   };
 }
@@ -3652,7 +3880,7 @@ export interface PortalOperations {
     params: {};
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: WhoAmI;
   };
   /** Sign out. */
@@ -3668,7 +3896,7 @@ export interface PortalOperations {
     params: {};
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: Account;
   };
   /** List sessions. */
@@ -3676,7 +3904,7 @@ export interface PortalOperations {
     params: {};
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: Sessions;
   };
   /** End a session. */
@@ -3764,7 +3992,7 @@ export interface PortalOperations {
     params: { organisation?: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: Members;
   };
   /** Change the role of a member. */
@@ -3812,7 +4040,7 @@ export interface PortalOperations {
     params: {};
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: People;
   };
   /** Make a person an operator, or disable it. */
@@ -3844,7 +4072,7 @@ export interface PortalOperations {
     params: {};
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: OpenLinks;
   };
   /** Withdraw a link. */
@@ -3876,7 +4104,7 @@ export interface PortalOperations {
     params: { organisation?: string };
     query: { search?: string; after?: string; per_page?: number };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: NotedAddresses;
   };
   /** List the notes and tags of the rules of an address. */
@@ -3884,7 +4112,7 @@ export interface PortalOperations {
     params: { organisation?: string; ip: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: RuleNotes;
   };
   /** Save the note and tags of a rule. */
@@ -3900,7 +4128,7 @@ export interface PortalOperations {
     params: { organisation?: string; ip: string };
     query: { before?: number; per_page?: number };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: History;
   };
   /** Undo a change of an address. */
@@ -3924,7 +4152,7 @@ export interface PortalOperations {
     params: { organisation?: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: Groups;
   };
   /** Create a firewall group. */
@@ -3972,7 +4200,7 @@ export interface PortalOperations {
     params: { organisation?: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: GeoRules;
   };
   /** Create a geo rule. */
@@ -4004,7 +4232,7 @@ export interface PortalOperations {
     params: { organisation?: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: ApiKeys;
   };
   /** Create an API key. */
@@ -4044,7 +4272,7 @@ export interface PortalOperations {
     params: { organisation?: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: Webhooks;
   };
   /** Create a webhook. */
@@ -4092,7 +4320,7 @@ export interface PortalOperations {
     params: { organisation?: string; webhook: number };
     query: { state?: 'pending' | 'delivered' | 'failed' | 'skipped'; before?: number; per_page?: number };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: Deliveries;
   };
   /** Deliver again. */
@@ -4112,7 +4340,7 @@ export interface OperatorOperations {
     params: {};
     query: { external_id?: string };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: Organisations;
   };
   /** Read an organisation. */
@@ -4120,7 +4348,7 @@ export interface OperatorOperations {
     params: { slug: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: Organisations;
   };
   /** Create or change an organisation. */
@@ -4200,7 +4428,7 @@ export interface OperatorOperations {
     params: { slug: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: ThresholdSuggestions;
   };
   /** Set when traffic is an attack. */
@@ -4216,7 +4444,7 @@ export interface OperatorOperations {
     params: { slug: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: ApiKeys;
   };
   /** Create an API key of an organisation. */
@@ -4240,7 +4468,7 @@ export interface OperatorOperations {
     params: {};
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: Eggs;
   };
   /** Read an egg of your own. */
@@ -4256,7 +4484,7 @@ export interface OperatorOperations {
     params: {};
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: HostImages;
   };
   /** Make an image on a node. */
@@ -4272,7 +4500,7 @@ export interface OperatorOperations {
     params: {};
     query: { organisation?: string; external_id?: string; node?: string };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: OperatedServers;
   };
   /** Create a game server. */
@@ -4288,7 +4516,7 @@ export interface OperatorOperations {
     params: { slice: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: OperatedServers;
   };
   /** Change a game server. */
@@ -4312,7 +4540,7 @@ export interface OperatorOperations {
     params: { slice: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: ServerEgg;
   };
   /** Suspend a game server. */
@@ -4344,7 +4572,7 @@ export interface OperatorOperations {
     params: {};
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: FleetHealth;
   };
   /** Read the command that starts enforcement. */
@@ -4352,40 +4580,8 @@ export interface OperatorOperations {
     params: {};
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: EnforceCommand;
-  };
-  /** Create or change an edge. */
-  saveEdge: {
-    params: { name: string };
-    query: never;
-    body: EdgeInput;
-    headers: never;
-    result: FleetHealth;
-  };
-  /** Create or change a node. */
-  saveNode: {
-    params: { name: string };
-    query: never;
-    body: NodeInput;
-    headers: never;
-    result: FleetHealth;
-  };
-  /** Create or change a collector. */
-  saveCollector: {
-    params: { name: string };
-    query: never;
-    body: CollectorInput;
-    headers: never;
-    result: FleetHealth;
-  };
-  /** Remove an edge, a node or a collector. */
-  removeAgent: {
-    params: { kind: string; name: string };
-    query: never;
-    body: never;
-    headers: 'idempotencyKey';
-    result: Done;
   };
   /** Make the command by which a host joins. */
   createJoinCommand: {
@@ -4408,8 +4604,208 @@ export interface OperatorOperations {
     params: {};
     query: { search?: string; organisation?: string; before?: number; per_page?: number };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: AuditTrail;
+  };
+  /** List the nodes. */
+  listNodes: {
+    params: {};
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredNodesAnswer;
+  };
+  /** Read a node. */
+  readNode: {
+    params: { name: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredNodeAnswer;
+  };
+  /** Create or replace a node. */
+  saveNode: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: NodeInput;
+    headers: 'ifMatch' | 'ifNoneMatch';
+    result: DeclaredNodeAnswer;
+  };
+  /** Change a node. */
+  changeNode: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: NodePatch;
+    headers: 'ifMatch';
+    result: DeclaredNodeAnswer;
+  };
+  /** Remove a node. */
+  removeNode: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: never;
+    headers: 'idempotencyKey' | 'ifMatch';
+    result: Done;
+  };
+  /** List the baselines. */
+  listBaselines: {
+    params: {};
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredBaselinesAnswer;
+  };
+  /** Read a baseline. */
+  readBaseline: {
+    params: { prefix: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredBaselineAnswer;
+  };
+  /** Create or replace a baseline. */
+  saveBaseline: {
+    params: { prefix: string };
+    query: { allow_losses?: boolean };
+    body: BaselineInput;
+    headers: 'ifMatch' | 'ifNoneMatch';
+    result: DeclaredBaselineAnswer;
+  };
+  /** Change a baseline. */
+  changeBaseline: {
+    params: { prefix: string };
+    query: { allow_losses?: boolean };
+    body: BaselinePatch;
+    headers: 'ifMatch';
+    result: DeclaredBaselineAnswer;
+  };
+  /** Remove a baseline. */
+  removeBaseline: {
+    params: { prefix: string };
+    query: { allow_losses?: boolean };
+    body: never;
+    headers: 'idempotencyKey' | 'ifMatch';
+    result: Done;
+  };
+  /** List the edges. */
+  listEdges: {
+    params: {};
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredEdgesAnswer;
+  };
+  /** Read an edge. */
+  readEdge: {
+    params: { name: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredEdgeAnswer;
+  };
+  /** Create or replace an edge. */
+  saveEdge: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: EdgeInput;
+    headers: 'ifMatch' | 'ifNoneMatch';
+    result: DeclaredEdgeAnswer;
+  };
+  /** Change an edge. */
+  changeEdge: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: EdgePatch;
+    headers: 'ifMatch';
+    result: DeclaredEdgeAnswer;
+  };
+  /** Remove an edge. */
+  removeEdge: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: never;
+    headers: 'idempotencyKey' | 'ifMatch';
+    result: Done;
+  };
+  /** List the collectors. */
+  listCollectors: {
+    params: {};
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredCollectorsAnswer;
+  };
+  /** Read a collector. */
+  readCollector: {
+    params: { name: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredCollectorAnswer;
+  };
+  /** Create or replace a collector. */
+  saveCollector: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: CollectorInput;
+    headers: 'ifMatch' | 'ifNoneMatch';
+    result: DeclaredCollectorAnswer;
+  };
+  /** Change a collector. */
+  changeCollector: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: CollectorPatch;
+    headers: 'ifMatch';
+    result: DeclaredCollectorAnswer;
+  };
+  /** Remove a collector. */
+  removeCollector: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: never;
+    headers: 'idempotencyKey' | 'ifMatch';
+    result: Done;
+  };
+  /** List the responders. */
+  listResponders: {
+    params: {};
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredRespondersAnswer;
+  };
+  /** Read a responder. */
+  readResponder: {
+    params: { name: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredResponderAnswer;
+  };
+  /** Create or replace a responder. */
+  saveResponder: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: ResponderInput;
+    headers: 'ifMatch' | 'ifNoneMatch';
+    result: DeclaredResponderAnswer;
+  };
+  /** Change a responder. */
+  changeResponder: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: ResponderPatch;
+    headers: 'ifMatch';
+    result: DeclaredResponderAnswer;
+  };
+  /** Remove a responder. */
+  removeResponder: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: never;
+    headers: 'idempotencyKey' | 'ifMatch';
+    result: Done;
   };
 }
 
@@ -4567,11 +4963,32 @@ export const OPERATIONS = {
   reinstallServer: { method: 'POST', version: 'operator', path: '/game-servers/{slice}/reinstall', idempotent: true },
   readFleetHealth: { method: 'GET', version: 'operator', path: '/fleet', idempotent: false },
   readEnforceCommand: { method: 'GET', version: 'operator', path: '/fleet/enforce-command', idempotent: false },
-  saveEdge: { method: 'PUT', version: 'operator', path: '/edges/{name}', idempotent: false },
-  saveNode: { method: 'PUT', version: 'operator', path: '/nodes/{name}', idempotent: false },
-  saveCollector: { method: 'PUT', version: 'operator', path: '/collectors/{name}', idempotent: false },
-  removeAgent: { method: 'DELETE', version: 'operator', path: '/fleet/{kind}/{name}', idempotent: true },
   createJoinCommand: { method: 'POST', version: 'operator', path: '/fleet/{kind}/{name}/join', idempotent: true },
   approveHosts: { method: 'POST', version: 'operator', path: '/fleet/{kind}/{name}/approve', idempotent: true },
   readAuditTrail: { method: 'GET', version: 'operator', path: '/audit', idempotent: false },
+  listNodes: { method: 'GET', version: 'operator', path: '/nodes', idempotent: false },
+  readNode: { method: 'GET', version: 'operator', path: '/nodes/{name}', idempotent: false },
+  saveNode: { method: 'PUT', version: 'operator', path: '/nodes/{name}', idempotent: false },
+  changeNode: { method: 'PATCH', version: 'operator', path: '/nodes/{name}', idempotent: false },
+  removeNode: { method: 'DELETE', version: 'operator', path: '/nodes/{name}', idempotent: true },
+  listBaselines: { method: 'GET', version: 'operator', path: '/baseline', idempotent: false },
+  readBaseline: { method: 'GET', version: 'operator', path: '/baseline/{prefix}', idempotent: false },
+  saveBaseline: { method: 'PUT', version: 'operator', path: '/baseline/{prefix}', idempotent: false },
+  changeBaseline: { method: 'PATCH', version: 'operator', path: '/baseline/{prefix}', idempotent: false },
+  removeBaseline: { method: 'DELETE', version: 'operator', path: '/baseline/{prefix}', idempotent: true },
+  listEdges: { method: 'GET', version: 'operator', path: '/edges', idempotent: false },
+  readEdge: { method: 'GET', version: 'operator', path: '/edges/{name}', idempotent: false },
+  saveEdge: { method: 'PUT', version: 'operator', path: '/edges/{name}', idempotent: false },
+  changeEdge: { method: 'PATCH', version: 'operator', path: '/edges/{name}', idempotent: false },
+  removeEdge: { method: 'DELETE', version: 'operator', path: '/edges/{name}', idempotent: true },
+  listCollectors: { method: 'GET', version: 'operator', path: '/collectors', idempotent: false },
+  readCollector: { method: 'GET', version: 'operator', path: '/collectors/{name}', idempotent: false },
+  saveCollector: { method: 'PUT', version: 'operator', path: '/collectors/{name}', idempotent: false },
+  changeCollector: { method: 'PATCH', version: 'operator', path: '/collectors/{name}', idempotent: false },
+  removeCollector: { method: 'DELETE', version: 'operator', path: '/collectors/{name}', idempotent: true },
+  listResponders: { method: 'GET', version: 'operator', path: '/responders', idempotent: false },
+  readResponder: { method: 'GET', version: 'operator', path: '/responders/{name}', idempotent: false },
+  saveResponder: { method: 'PUT', version: 'operator', path: '/responders/{name}', idempotent: false },
+  changeResponder: { method: 'PATCH', version: 'operator', path: '/responders/{name}', idempotent: false },
+  removeResponder: { method: 'DELETE', version: 'operator', path: '/responders/{name}', idempotent: true },
 } as const;

@@ -5,25 +5,12 @@ import {
   ApprovedHosts,
   AuditQuery,
   AuditTrail,
-  CollectorInput,
-  EdgeInput,
   EnforceCommand,
   FleetHealth,
   JoinCommand,
   JoinInput,
-  NodeInput,
 } from '../schemas/operator-fleet.ts';
-import { Done } from '../schemas/portal-account.ts';
-import {
-  create,
-  createAnswer,
-  doneAnswer,
-  read,
-  readAnswer,
-  remove,
-  save,
-  saveAnswer,
-} from './operator-shared.ts';
+import { create, createAnswer, doneAnswer, read, readAnswer } from './operator-shared.ts';
 
 const NAME = { name: Type.String({ description: 'Its name.' }) };
 const AGENT = { kind: Type.String({ description: '`edges`, `nodes` or `collectors`.' }), ...NAME };
@@ -46,54 +33,6 @@ export const OPERATOR_FLEET_ENDPOINTS = [
     description:
       'As it is run on the host of `portcullis up`, whose edge only observes until then.',
     responses: readAnswer('The command.', EnforceCommand),
-  },
-  {
-    ...save,
-    operationId: 'saveEdge',
-    path: '/edges/{name}',
-    params: NAME,
-    summary: 'Create or change an edge',
-    description: 'What is left out gets its default.',
-    body: EdgeInput,
-    bodyExamples: { plain: { devices: ['eth0'] } },
-    responses: saveAnswer('The fleet.', FleetHealth),
-  },
-  {
-    ...save,
-    operationId: 'saveNode',
-    path: '/nodes/{name}',
-    params: NAME,
-    summary: 'Create or change a node',
-    description: 'What is left out gets its default.',
-    body: NodeInput,
-    bodyExamples: { plain: { memory: 65_536, addresses: ['198.51.100.10'] } },
-    responses: saveAnswer('The fleet.', FleetHealth),
-  },
-  {
-    ...save,
-    operationId: 'saveCollector',
-    path: '/collectors/{name}',
-    params: NAME,
-    summary: 'Create or change a collector',
-    description: 'What is left out gets its default.',
-    body: CollectorInput,
-    bodyExamples: {
-      sflow: {
-        listen: '0.0.0.0:6343',
-        exporters: [{ ip: '192.0.2.1', sampling_rate: 1_000, prefixes: ['203.0.113.0/24'] }],
-      },
-    },
-    responses: saveAnswer('The fleet.', FleetHealth),
-  },
-  {
-    ...remove,
-    operationId: 'removeAgent',
-    path: '/fleet/{kind}/{name}',
-    params: AGENT,
-    summary: 'Remove an edge, a node or a collector',
-    description:
-      'With its credential. An edge must be out of service, and a node without game servers.',
-    responses: doneAnswer('Removed.', Done),
   },
   {
     ...create,

@@ -18,6 +18,9 @@ export const read = {
 } as const;
 const manages = { ...common, operator: 'operator.manage', write: true } as const;
 export const save = { ...manages, method: 'PUT' } as const;
+/** A PUT of the whole object, which may be conditional. */
+export const replace = { ...save, requestHeaders: ['If-Match', 'If-None-Match'] } as const;
+export const change = { ...manages, method: 'PATCH', requestHeaders: ['If-Match'] } as const;
 const once = { ...manages, idempotent: true, requestHeaders: ['Idempotency-Key'] } as const;
 export const create = { ...once, method: 'POST' } as const;
 export const remove = { ...once, method: 'DELETE' } as const;

@@ -3,11 +3,9 @@ import { owner } from './operator.ts';
 import {
   answer,
   arrayOf,
-  choice,
   CLOSED,
   id,
   integer,
-  integerOrNull,
   natural,
   object,
   openChoice,
@@ -129,79 +127,6 @@ export const AuditQuery = Type.Object(
   },
   CLOSED,
 );
-
-const cidrs = (description: string) =>
-  Type.Array(sentText({ minLength: 2, maxLength: 50 }), { maxItems: 1_000, description });
-const MIB = 2_147_483_647;
-
-export const EdgeInput = sent('EdgeInput', 'As in the fleet file.', {
-  site: Type.Optional(
-    sentText({ minLength: 1, maxLength: 200, description: 'Where it stands. Default: its name.' }),
-  ),
-  devices: Type.Array(
-    Type.String({
-      maxLength: 15,
-      pattern: '^(?:[A-Za-z0-9_.:@-]{1,15}|[A-Za-z0-9_.:@-]{1,14}\\*)$',
-    }),
-    {
-      minItems: 1,
-      maxItems: 64,
-      description: 'Devices that packets from outside come in by, or beginnings of names: `ens*`.',
-    },
-  ),
-  serves: Type.Optional(cidrs('Prefixes that it serves. Default: all.')),
-  sees: Type.Optional(choice(['both', 'inbound'])),
-  fragments: Type.Optional(choice(['reassemble', 'limit'])),
-  management: Type.Optional(
-    Type.Array(
-      sent('ManagementPort', {
-        protocol: choice(['tcp', 'udp']),
-        port: integer({ minimum: 1, maximum: 65_535 }),
-      }),
-      { maxItems: 64, description: 'Always reachable on the edge host. Default: tcp 22.' },
-    ),
-  ),
-});
-
-export const NodeInput = sent('NodeInput', 'What it offers to servers that are placed.', {
-  memory: Type.Optional(
-    integerOrNull({ minimum: 1, maximum: MIB, description: 'MiB. Null: without limit.' }),
-  ),
-  disk: Type.Optional(
-    integerOrNull({ minimum: 1, maximum: MIB, description: 'MiB. Null: without limit.' }),
-  ),
-  addresses: Type.Optional(
-    Type.Array(sentText({ minLength: 2, maxLength: 50 }), {
-      maxItems: 1_000,
-      description: 'Addresses of the node from which a server is given a port.',
-    }),
-  ),
-  ports: Type.Optional(
-    sentText({
-      minLength: 1,
-      maxLength: 2_000,
-      description: 'A port expression: those that servers are given. Default: 25565-25664.',
-    }),
-  ),
-});
-
-export const CollectorInput = sent('CollectorInput', 'As in the fleet file.', {
-  listen: sentText({ minLength: 1, maxLength: 100, description: 'ADDRESS:PORT.' }),
-  exporters: Type.Array(
-    sent('ExporterInput', {
-      ip: sentText({ minLength: 2, maxLength: 50 }),
-      sampling_rate: Type.Optional(integer({ minimum: 1, maximum: 16_777_216 })),
-      prefixes: Type.Optional(
-        Type.Union([cidrs('Networks.'), Type.Literal('all')], {
-          description:
-            'The destinations of which it is believed: `all` lets its collector report an attack on any address. A new exporter has to say it; one without it stays as it is.',
-        }),
-      ),
-    }),
-    { minItems: 1, maxItems: 1_000, description: 'Who may send.' },
-  ),
-  site: Type.Optional(sentText({ minLength: 1, maxLength: 200 })),
-});
 
 export const JoinInput = sent('JoinInput', {
   approve: Type.Optional(

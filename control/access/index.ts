@@ -17,7 +17,7 @@ import { hashSecret } from './keys.ts';
 import { createLastUse } from './last-use.ts';
 import { hashToken, loadSession, readCookie, sessionCookieName } from './sessions.ts';
 
-export type { Actor } from './audit.ts';
+export type { Actor, AuditEntry } from './audit.ts';
 export { keyActor, operatorActor, personActor, recordAudit, recordAudits } from './audit.ts';
 export type {
   Caller,

@@ -7,6 +7,7 @@ import { createAuditHandlers } from './audit.ts';
 import { createFleetHandlers } from './fleet.ts';
 import { createHoldingHandlers } from './holdings.ts';
 import { createKeyHandlers, type KeyHandlers } from './keys.ts';
+import { createOperatorHandlers } from '../operator/index.ts';
 import { createOrganisationHandlers } from './organisations.ts';
 import { createServiceHandlers } from './services.ts';
 
@@ -35,6 +36,7 @@ export function createAdministration(deps: AdministrationDeps): {
       ...createFleetHandlers(enforceCommand),
       ...createAgentHandlers(publicUrl),
       ...createAuditHandlers(),
+      ...createOperatorHandlers(),
     },
   };
 }

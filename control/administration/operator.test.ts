@@ -360,11 +360,10 @@ test('removes agents of the portal that nothing needs', async (t) => {
     ])
     .execute();
   await db.insertInto('nodes').values({ name: 'node-1', owner: 'portal' }).execute();
-  const remove = (path: string) => operator.send('DELETE', `/api/portal/operator/fleet/${path}`);
+  const remove = (path: string) => operator.send('DELETE', `/api/portal/operator/${path}`);
   assertRefused(await remove('edges/fra1'), 422, 'managed_by_fleet_file');
   assertRefused(await remove('edges/fra2'), 422, 'conflict');
   assertRefused(await remove('edges/none'), 404, 'not_found');
-  assertRefused(await remove('people/node-1'), 404, 'not_found');
   dataOf(await remove('edges/fra3'));
   dataOf(await remove('nodes/node-1'));
   const fleet = dataOf<{ edges: { name: string; devices: string[] }[]; nodes: unknown[] }>(

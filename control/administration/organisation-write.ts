@@ -1,12 +1,10 @@
 import { notifyAccess, operatorActor, recordAudit } from '../access/index.ts';
-import { sql } from 'kysely';
 import type { Db, Tx } from '../db/database.ts';
-import { constraintOf } from '../db/failure.ts';
 import type { Owner } from '../db/schema.ts';
-import { Batch } from '../fleet/batch.ts';
+import type { Batch } from '../fleet/batch.ts';
 import type { Answer, OperatorCall } from '../http/operations/operation.ts';
-import { lockInstallation } from '../db/locks.ts';
-import { conflict, Problem } from '../problem.ts';
+import { operate } from '../operator/index.ts';
+import { Problem } from '../problem.ts';
 import { loadOrganisations } from './store.ts';
 import { organisationView } from './views.ts';
 
@@ -52,16 +50,6 @@ export async function requireOrganisation(
   throw new Problem('not_found', `There is no organisation "${slug.slice(0, 63)}".`);
 }
 
-/** A change of what is declared, by an operator: one at a time, and not of what the fleet file owns. */
-export async function operate<T>(tx: Tx, change: (batch: Batch) => Promise<T>): Promise<T> {
-  await lockInstallation(tx);
-  try {
-    return await change(new Batch(tx, 'portal'));
-  } catch (error) {
-    throw await explain(error, tx);
-  }
-}
-
 /** Takes the generation, writes the audit trail and answers the organisation. */
 export async function finishWrite(
   call: OrganisationCall,
@@ -79,29 +67,4 @@ export async function finishWrite(
     body: { data: data.map(organisationView), ...(made && { made }) },
     headers: generation === null ? {} : { 'portcullis-generation': String(generation) },
   };
-}
-
-/** Names that somebody else has, by the constraint that says so. */
-const TAKEN: Readonly<Record<string, readonly [pointer: string, detail: string]>> = {
-  // Others wrote at the same time: agents, or a release that does not take the lock.
-  holdings_one_holder: [
-    '/prefix',
-    'Another organisation was given it at the same time: look again.',
-  ],
-  organisations_external_id_key: ['/external_id', 'Another organisation has this external id.'],
-  game_servers_external_id: [
-    '/external_id',
-    'Another server of the organisation has this external id.',
-  ],
-};
-
-async function explain(error: unknown, tx: Tx): Promise<unknown> {
-  if (error instanceof Problem && error.code === 'managed_by_fleet_file') {
-    const { rows } = await sql<{ path: string }>`
-      select path from fleet_applies order by id desc limit 1`.execute(tx);
-    const [{ path } = { path: null }] = rows;
-    return path === null ? error : new Problem(error.code, `${error.detail} It is ${path}.`);
-  }
-  const taken = TAKEN[constraintOf(error) ?? ''];
-  return taken === undefined ? error : conflict(taken[1], taken[0]);
 }

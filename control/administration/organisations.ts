@@ -19,12 +19,12 @@ import { conflict, invalidField, Problem } from '../problem.ts';
 import {
   type Done,
   finishWrite,
-  operate,
   type OrganisationCall,
   requireOrganisation,
   type Written,
   writeOrganisation,
 } from './organisation-write.ts';
+import { operate } from '../operator/index.ts';
 import { findAsn, findService, loadOrganisations } from './store.ts';
 import { organisationView } from './views.ts';
 

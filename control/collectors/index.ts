@@ -8,7 +8,7 @@ import { admitAgent } from '../agent-credential.ts';
 import { registerCollectorGauges } from './gauges.ts';
 import { createCollectorHandler } from './handler.ts';
 
-export { deleteCollector, type KnownCollector, loadCollectorStatuses } from './status.ts';
+export { type KnownCollector, loadCollectorStatuses } from './status.ts';
 
 export interface CollectorDeps {
   readonly db: Db;

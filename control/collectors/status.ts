@@ -45,7 +45,3 @@ export async function loadCollectorStatuses(db: Db | Tx): Promise<KnownCollector
     return { ...row, prefixes, report: report.ok ? report.value : null };
   });
 }
-
-export async function deleteCollector(tx: Tx, id: number): Promise<void> {
-  await sql`delete from collectors where id = ${id}`.execute(tx);
-}

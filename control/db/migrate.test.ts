@@ -16,6 +16,7 @@ const APPLIED = [
   ['0008-outbox.sql', '4c49d5b28032638ac2944fa3178a21001ec329cf231de8f518bdcbf19106d31a'],
   ['0009-unanswered-only.sql', 'f142698a63854aead6311f6d33e33009428102caa6d421557df0725fb68a1781'],
   ['0013-server-people.sql', 'a2a6f4938f7bb0a4196191ecc7ac62349cea476e6742e8d86a05b35b46d4f08f'],
+  ['0015-baseline-owner.sql', '27b4640da96f9438c794f06e05eb3a7edb0b43a948740cadd73c11db495a1353'],
 ];
 const two = { name: '0002-more.sql', text: '', hash: 'b' };
 

@@ -1,18 +1,11 @@
 import type { Ability, Flag } from '@portcullis/core/access/abilities.ts';
 import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
-import type { CollectorContent, DeclaredExporter } from '../declared/collectors.ts';
-import type { EdgeContent } from '../declared/edges.ts';
 import type { GameServerContent } from '../declared/game-servers.ts';
-import type { NodeContent } from '../declared/nodes.ts';
 import type { OrganisationLimits, ServiceContent } from '../organisations/index.ts';
-import type { ResponderSpec } from '../db/schema.ts';
 import type { GeoContent } from '../firewall/geo/index.ts';
-import type {
-  RuleContent,
-  WantedFilter,
-  WantedRule,
-} from '@portcullis/core/firewall/rules/content.ts';
+import type { WantedFilter, WantedRule } from '@portcullis/core/firewall/rules/content.ts';
 import type { DefaultAction } from '@portcullis/core/firewall/policy.ts';
+import type { DeclaredObjects } from '../operator/index.ts';
 import type { Position } from './mistakes.ts';
 
 /**
@@ -22,15 +15,12 @@ import type { Position } from './mistakes.ts';
 export interface FleetFile {
   /** The path as given, for messages. */
   readonly path: string;
+  /** The objects of every kind of `control/operator`. */
+  readonly objects: DeclaredObjects<Position>;
   /** The operator's own, for prefixes of any organisation. */
   readonly asns: readonly DesiredAsn[];
   readonly organisations: readonly DesiredOrganisation[];
-  readonly baseline: readonly DesiredBaselineRule[];
-  readonly edges: readonly DesiredEdge[];
-  readonly nodes: readonly DesiredNode[];
   readonly gameServers: readonly DesiredGameServer[];
-  readonly collectors: readonly DesiredCollector[];
-  readonly responders: readonly DesiredResponder[];
 }
 
 export interface Located {
@@ -110,25 +100,6 @@ export interface DesiredGroup extends Located {
 export interface DesiredGeoRule extends Located {
   readonly content: GeoContent;
   readonly targets: readonly DesiredTarget[];
-}
-
-export interface DesiredBaselineRule extends Located {
-  readonly prefix: string;
-  readonly rule: RuleContent;
-}
-
-export interface DesiredEdge extends Located, EdgeContent {}
-
-export interface DesiredNode extends Located, NodeContent {}
-
-export interface DesiredCollector extends Located, Omit<CollectorContent, 'exporters'> {
-  readonly exporters: readonly DeclaredExporter[];
-}
-
-/** A command or webhook that is called for attacks. */
-export interface DesiredResponder extends Located {
-  readonly name: string;
-  readonly spec: ResponderSpec;
 }
 
 export interface DesiredGameServer extends Located, GameServerContent {

@@ -17,7 +17,7 @@ import { SyncService } from './sync/sync.ts';
 
 export type { QueryEdges } from './edges/queries.ts';
 export type { EnforcementReader } from './edges/enforcement.ts';
-export { deleteEdge, type EdgeStatus, loadEdgeStatuses } from './edges/status.ts';
+export { type EdgeStatus, loadEdgeStatuses } from './edges/status.ts';
 export { KEPT_OBJECT_DAYS } from './timers/retention.ts';
 export { storedCidr } from './policies/assembly.ts';
 export { loadSourceSets, prepareSourceSets, releaseSourceSets } from './policies/source-sets.ts';

@@ -16,7 +16,7 @@ import { PowerStates } from './nodes/power-states.ts';
 export { recordActivity } from './activity.ts';
 export { requireServer, type ServerCall } from './require-server.ts';
 export { reinstallServer } from './reinstall.ts';
-export { deleteNode, loadNodeStatuses, type NodeStatus } from './nodes/status.ts';
+export { loadNodeStatuses, type NodeStatus } from './nodes/status.ts';
 
 export interface NodeImages {
   /** Begins to make one; never rejects. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Row } from '@portcullis/contract/endpoint.ts';
+import { MERGE_PATCH, type Row } from '@portcullis/contract/endpoint.ts';
 import { ENDPOINTS, V1_PREFIX } from '@portcullis/contract/endpoints.ts';
 import { PROBLEMS, Problem as ProblemSchema } from '@portcullis/contract/problems.ts';
 import { OPERATOR_ENDPOINTS, OPERATOR_PREFIX } from '@portcullis/contract/operator-endpoints.ts';
@@ -58,7 +58,9 @@ function clientWith(
       method,
       headers: {
         ...credentials,
-        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(body !== undefined && {
+          'content-type': method === 'PATCH' ? MERGE_PATCH : 'application/json',
+        }),
         ...request.headers,
       },
       ...(body !== undefined && { body }),

@@ -365,6 +365,17 @@ describe('people, settings and operators in a browser', { skip: skipUnless(NEEDS
     await page.getByRole('button', { name: 'Join command of spare' }).click();
     await dialog.getByRole('button', { name: 'Join command' }).click();
     assert.match(await readSecret(ada), /^portcullis node join /);
+    // A second one of this name would be the first one with other fields.
+    await page.getByRole('button', { name: 'Add a host' }).click();
+    await host.getByLabel('Name').fill('spare');
+    await host.getByText('There is a host spare already.').waitFor();
+    assert.equal(await host.getByRole('button', { name: 'Add a host' }).isDisabled(), true);
+    await host.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: 'Change spare' }).click();
+    const change = page.getByRole('form', { name: 'Change spare' });
+    await change.getByLabel('Memory, MiB').fill('4096');
+    await change.getByRole('button', { name: 'Change', exact: true }).click();
+    await page.getByText('0 of 4,096 MiB memory given').waitFor();
 
     await page.goto(`${browser.url}/operator/hive`);
     await page.getByRole('button', { name: 'Create a server' }).click();

@@ -115,6 +115,7 @@ export interface Schema {
     created_at: Generated<Date>;
     deleted_generation: number | null;
     deleted_at: Date | null;
+    owner: Generated<'fleet' | 'portal'>;
   };
   blocked_sources: {
     id: GeneratedAlways<number>;

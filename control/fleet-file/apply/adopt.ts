@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Tx } from '../../db/database.ts';
+import { type Kind, type KindName, KINDS } from '../../operator/index.ts';
 import type { FleetFile } from '../desired.ts';
 
 /**
@@ -11,6 +12,13 @@ export async function adoptNamed(tx: Tx, file: FleetFile): Promise<void> {
     await sql`
       update ${sql.table(table)} set owner = 'fleet'
        where owner = 'portal' and ${key} = any(${names}::text[]) and ${when}`.execute(tx);
+  }
+  for (const kind of KINDS as readonly Kind[]) {
+    const declared: readonly { readonly object: object }[] = file.objects[kind.name as KindName];
+    await kind.adopt(
+      tx,
+      declared.map(({ object }) => kind.key(object)),
+    );
   }
   // Defaults have no name: they go with their holding.
   await sql`
@@ -29,7 +37,6 @@ interface Named {
 }
 
 function namesOf({ organisations, asns, ...file }: FleetFile): Named[] {
-  const byName = ['nodes', 'edges', 'collectors', 'responders'] as const;
   /** `acme ci`: names that are unique inside an organisation. */
   const inside = (name: Fragment): Fragment =>
     sql`(select slug from organisations where id = organisation_id) || ' ' || ${name}`;
@@ -57,11 +64,6 @@ function namesOf({ organisations, asns, ...file }: FleetFile): Named[] {
   ]);
   return [
     { table: 'asns', key: sql`asn::text`, names: asns.map(({ asn }) => String(asn)) },
-    ...byName.map((table) => ({
-      table,
-      key: sql`name`,
-      names: file[table].map(({ name }) => name),
-    })),
     {
       table: 'game_servers',
       key: sql`uuid::text`,

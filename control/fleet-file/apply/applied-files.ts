@@ -4,6 +4,9 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
 import type { FleetFile } from '../desired.ts';
 
+/** The form of stored files: another version may have stored another, which cannot be applied. */
+const FORM = 2;
+
 /** An undo needs two; the others are for whoever looks for what was applied when. */
 const KEPT = 10;
 
@@ -12,7 +15,7 @@ const KEPT = 10;
  * so its secret works again; a secret that the undone apply replaced does not come back.
  */
 export async function keepAppliedFile(tx: Tx, file: FleetFile): Promise<void> {
-  const content = gzipSync(serialize(withoutSecrets(file)));
+  const content = gzipSync(serialize({ form: FORM, file: withoutSecrets(file) }));
   await sql`insert into fleet_applies (path, content) values (${file.path}, ${content})`.execute(
     tx,
   );
@@ -21,7 +24,7 @@ export async function keepAppliedFile(tx: Tx, file: FleetFile): Promise<void> {
      where id <= (select max(id) from fleet_applies) - ${KEPT}`.execute(tx);
 }
 
-/** The file that was applied before the last one. Null if there is none. */
+/** The file that was applied before the last one. Null if there is none of this version. */
 export async function loadPreviousFile(
   db: Db,
 ): Promise<{ readonly file: FleetFile; readonly at: Date } | null> {
@@ -29,7 +32,11 @@ export async function loadPreviousFile(
     select at, content from fleet_applies order by id desc offset 1 limit 1`.execute(db);
   const [row] = rows;
   if (row === undefined) return null;
-  return { file: deserialize(gunzipSync(row.content)) as FleetFile, at: row.at };
+  const stored = deserialize(gunzipSync(row.content)) as {
+    readonly form?: number;
+    readonly file: FleetFile;
+  };
+  return stored.form === FORM ? { file: stored.file, at: row.at } : null;
 }
 
 function withoutSecrets(file: FleetFile): FleetFile {

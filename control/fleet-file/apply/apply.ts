@@ -126,8 +126,8 @@ export async function applyFleet(
     const generation = await batch.takeGeneration('fleet.apply');
     await auditChanges(tx, actor, plan.changes, organisations, generation);
     if (plan.changes.length > 0) await keepAppliedFile(tx, file);
-    const edges = file.edges.map(({ name }) => name);
-    const nodes = file.nodes.map(({ name }) => name);
+    const edges = file.objects.edge.map(({ object }) => object.name);
+    const nodes = file.objects.node.map(({ object }) => object.name);
     return { changes: plan.changes, notes: plan.notes, createdKeys, edges, nodes, generation };
   });
 }

@@ -1,17 +1,12 @@
 import { sql } from 'kysely';
 import { type Actor, createKeys, type NewKey } from '../../access/index.ts';
 import { assignGeoRule, createGeoRule, deleteGeoRule } from '../../firewall/geo/index.ts';
-import { deleteCollector } from '../../collectors/index.ts';
-import { saveCollector } from '../../declared/collectors.ts';
-import { saveEdge } from '../../declared/edges.ts';
 import {
   changeGameServer,
   createGameServer,
   deleteGameServer,
 } from '../../declared/game-servers.ts';
-import { saveNode } from '../../declared/nodes.ts';
-import { deleteEdge } from '../../fleet/index.ts';
-import { deleteNode } from '../../game-servers/index.ts';
+import { applyChanges } from '../../operator/index.ts';
 import { endBlocked, saveBlocked } from '../../firewall/blocked/index.ts';
 import { setDefault } from '../../firewall/defaults/index.ts';
 import {
@@ -34,24 +29,20 @@ import {
   saveOrganisations,
   saveServices,
 } from '../../organisations/index.ts';
-import type { Change, DetectionPlace, FleetChange, HoldingRef } from '../plan/change.ts';
-import { saveBaseline } from './baseline.ts';
+import type {
+  Change,
+  DetectionPlace,
+  FleetChange,
+  HoldingRef,
+  ObjectAction,
+} from '../plan/change.ts';
 import { suspendKey, updateKey } from './keys.ts';
-import { saveResponder } from './responders.ts';
 
 export interface CreatedFleetKey {
   readonly organisation: string;
   readonly name: string;
   /** The whole key, which is stored nowhere. */
   readonly key: string;
-}
-
-type DetectionChange = Change<
-  'detection.set' | 'collector.save' | 'collector.delete' | 'responder.save' | 'responder.delete'
->;
-
-function isDetectionChange(change: FleetChange): change is DetectionChange {
-  return /^(?:detection|collector|responder)\./.test(change.do);
 }
 
 /** Kinds that come by the thousand, applied in a few statements. */
@@ -72,10 +63,16 @@ const TOGETHER = [
 
 type Together = Change<(typeof TOGETHER)[number]>;
 
+type KindChange = Change<ObjectAction>;
+
+function isKindChange(change: FleetChange): change is KindChange {
+  return 'kind' in change;
+}
+
 /** Whether changes of this kind may be applied in one call. */
-export function isTogether(change: FleetChange): change is Together {
+export function isTogether(change: FleetChange): change is Together | KindChange {
   const kinds: readonly FleetChange['do'][] = TOGETHER;
-  return kinds.includes(change.do);
+  return isKindChange(change) || kinds.includes(change.do);
 }
 
 function isKind<Kind extends FleetChange['do']>(
@@ -121,9 +118,8 @@ export class PlanRun {
   async apply(changes: readonly FleetChange[]): Promise<void> {
     const [first] = changes;
     if (first === undefined) return;
-    if (!isTogether(first)) {
-      return isDetectionChange(first) ? this.#saveDetection(first) : this.#saveObject(first);
-    }
+    if (isKindChange(first)) return applyChanges(this.#batch, changes.filter(isKindChange));
+    if (!isTogether(first)) return this.#saveObject(first);
     if (isKind(changes, 'organisation.create', 'organisation.update')) {
       return this.#saveOrganisations(changes);
     }
@@ -145,7 +141,7 @@ export class PlanRun {
     );
   }
 
-  async #saveObject(change: Exclude<FleetChange, DetectionChange | Together>): Promise<void> {
+  async #saveObject(change: Exclude<FleetChange, Together | KindChange>): Promise<void> {
     switch (change.do) {
       case 'organisation.close':
         return this.#closeOrganisation(change);
@@ -166,19 +162,6 @@ export class PlanRun {
         return this.#saveBlocked(change);
       case 'default.set':
         return this.#saveDefault(change);
-      case 'baseline.add':
-      case 'baseline.remove':
-        return saveBaseline(this.#batch, change);
-      case 'edge.create':
-      case 'edge.update':
-        return saveEdge(this.#batch, change.edge);
-      case 'edge.delete':
-        return deleteEdge(this.#batch, change.id);
-      case 'node.create':
-      case 'node.update':
-        return saveNode(this.#batch, change.node);
-      case 'node.delete':
-        return deleteNode(this.#tx, change.id);
       case 'server.create':
       case 'server.update':
       case 'server.delete':
@@ -347,14 +330,6 @@ export class PlanRun {
 
   async #saveDefault({ holding, cidr, action }: Change<'default.set'>): Promise<void> {
     await setDefault(this.#batch, { holdingId: this.#holdingId(holding), target: cidr }, action);
-  }
-
-  async #saveDetection(change: Exclude<DetectionChange, Together>): Promise<void> {
-    if (change.do === 'responder.save' || change.do === 'responder.delete') {
-      return saveResponder(this.#tx, change);
-    }
-    if (change.do === 'collector.delete') return deleteCollector(this.#tx, change.id);
-    return saveCollector(this.#batch, change.collector);
   }
 
   async #setDetections(changes: readonly Change<'detection.set'>[]): Promise<void> {

@@ -14,6 +14,7 @@ import {
 import { describeRules } from '@portcullis/core/firewall/rules/describe.ts';
 import { expandEntry, isPortName, readEntry } from '@portcullis/core/firewall/rules/entry.ts';
 import { readMarks, wholeMarks } from '@portcullis/core/firewall/rules/marks.ts';
+import { sentence } from '../../operator/index.ts';
 import type { DesiredBlocked, DesiredGeoRule, DesiredGroup, DesiredTarget } from '../desired.ts';
 import type { Position } from '../mistakes.ts';
 import type { NamedPorts } from './named-ports.ts';
@@ -250,10 +251,4 @@ export function parseBlocked(
     scope.refuse(message);
   }
   return parsed;
-}
-
-/** Makes a parser's reason a sentence. */
-export function sentence(reason: string): string {
-  const text = reason.charAt(0).toUpperCase() + reason.slice(1);
-  return /[.?!]$/.test(text) ? text : `${text}.`;
 }

@@ -3,8 +3,7 @@ import { checkVariables, isReserved } from '@portcullis/core/game-servers/eggs/v
 import type { ServerPort } from '@portcullis/core/game-servers/power.ts';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import type { FoundEgg, GameServerContent } from '../../declared/game-servers.ts';
-import { DEFAULT_NODE_PORTS } from '../../declared/nodes.ts';
-import type { DesiredGameServer, DesiredNode, DesiredOrganisation } from '../desired.ts';
+import type { DesiredGameServer, DesiredOrganisation } from '../desired.ts';
 import type { EggFile } from '../read/egg-files.ts';
 import { PRIMARY } from './named-ports.ts';
 import type { Scope } from './scope.ts';
@@ -22,23 +21,6 @@ const DEFAULT_WITHIN_SECONDS = 60;
 
 /** The text without what only a file says by name. */
 export type ServerText = Omit<GameServerText, 'organisation'>;
-
-export function parseNodes(entries: NonNullable<FleetText['nodes']>, scope: Scope): DesiredNode[] {
-  scope.unique(entries, ({ name }) => name, 'name', 'The node');
-  return entries.map(({ name, memory, disk, addresses = [], ports }, index) => {
-    const itemScope = scope.in(index);
-    const hosts = addresses.flatMap((ip, at) => itemScope.in('addresses', at).host(ip) ?? []);
-    itemScope.in('addresses').unique(hosts, String, '', 'The address');
-    return {
-      at: itemScope.at,
-      name,
-      memory: memory ?? null,
-      disk: disk ?? null,
-      addresses: hosts,
-      ports: itemScope.in('ports').ports(ports ?? DEFAULT_NODE_PORTS) ?? DEFAULT_NODE_PORTS,
-    };
-  });
-}
 
 export function parseGameServers(
   text: FleetText,

@@ -10,7 +10,8 @@ import type {
 } from '../desired.ts';
 import type { OrganisationLimits } from '../../organisations/index.ts';
 import { parseDetection } from './detection.ts';
-import { checkFilterType, parseBlocked, parseGeoRules, parseGroups, sentence } from './firewall.ts';
+import { checkFilterType, parseBlocked, parseGeoRules, parseGroups } from './firewall.ts';
+import { sentence } from '../../operator/index.ts';
 import type { NamedPorts } from './named-ports.ts';
 import type { Scope } from './scope.ts';
 import type { DetectionText, KeyText, OrganisationText, ServiceText } from '../schema/schema.ts';

@@ -172,9 +172,9 @@ const CASES: readonly (readonly [name: string, text: string, expected: readonly 
     'two collectors at one address, in two spellings, and beside one that takes every address',
     'collectors:\n- { name: a, listen: "[2001:DB8:0::1]:1", exporters: [{ ip: "2001:db8::2" }] }\n- { name: b, listen: "[2001:db8::1]:1", exporters: [{ ip: "2001:db8::2" }] }\n- { name: c, listen: "[::]:1", exporters: [{ ip: "2001:db8::2" }] }\n- { name: d, listen: "127.0.0.1:1", exporters: [{ ip: 192.0.2.1 }] }\n- { name: e, listen: "0.0.0.0:1", exporters: [{ ip: 192.0.2.1 }] }\n- { name: f, listen: "127.0.0.1:2", exporters: [{ ip: 192.0.2.1 }] }\n- { name: g, listen: "127.0.0.2:2", exporters: [{ ip: 192.0.2.1 }] }',
     [
-      /^3:22 .*taken by the collector a \(line 2\), which listens to \[2001:db8::1\]:1/,
+      /^3:22 .*taken by the collector a, which listens to \[2001:db8::1\]:1/,
       /^4:22 .*taken by the collector a/,
-      /^6:22 0\.0\.0\.0:1 is taken by the collector d \(line 5\)/,
+      /^6:22 0\.0\.0\.0:1 is taken by the collector d,/,
     ],
   ],
   [
@@ -277,8 +277,8 @@ test('substitutes environment variables in values only, and names missing ones',
     B: 'h0',
   });
   assert.deepEqual(
-    [file.edges[0]?.name, file.edges[0]?.devices, file.edges[0]?.site],
-    ['fra1', ['eth0'], '${x}'],
+    file.objects.edge.map(({ object: { name, devices, site } }) => [name, devices, site]),
+    [['fra1', ['eth0'], '${x}']],
   );
   // No consequential error is reported, such as the empty name.
   assert.deepEqual(mistakes('edges: [{ name: "${NOPE}", devices: [x] }]'), [
@@ -289,7 +289,7 @@ test('substitutes environment variables in values only, and names missing ones',
     A: '${B}',
     B: 'no',
   });
-  assert.equal(nested.edges[0]?.site, '${B}');
+  assert.equal(nested.objects.edge[0]?.object.site, '${B}');
   assert.match(
     mistakes('edges: [{ name: "${toString}", devices: [x] }]')[0] ?? '',
     /toString is not set/,
@@ -306,7 +306,7 @@ test('fills in defaults of optional fields', () => {
     { type: 'tcp-syn-proxy', ports: null },
     { type: 'udp-stateful', ports: null },
   ]);
-  const { at, ...edge } = file.edges[0] ?? {};
+  const { at, object: edge } = file.objects.edge[0] ?? {};
   assert.deepEqual([at?.line, at?.column], [6, 9]);
   assert.deepEqual(edge, {
     name: 'e',
@@ -344,20 +344,20 @@ test('reads thresholds, mitigation modes and safelists of every scope, and colle
   );
   assert.deepEqual(acme?.services[0]?.detection, { ...nothing, holdSeconds: 3 });
   assert.deepEqual(
-    file.collectors.map(({ name, listen, site, exporters }) => ({ name, listen, site, exporters })),
+    file.objects.collector.map(({ object }) => object),
     [
       {
         name: 'c',
         listen: '[::]:6343',
-        site: 'fra',
         exporters: [
-          { ip: '2001:db8::1', samplingRate: 1000, prefixes: null },
+          { ip: '2001:db8::1', sampling_rate: 1000, prefixes: null },
           {
             ip: '2001:db8::2',
-            samplingRate: null,
+            sampling_rate: null,
             prefixes: ['198.51.100.1/32', '203.0.113.0/24'],
           },
         ],
+        site: 'fra',
       },
     ],
   );
@@ -366,7 +366,7 @@ test('reads thresholds, mitigation modes and safelists of every scope, and colle
 test('accepts anchors and limits their expansion', () => {
   const shared = mustParse('edges:\n- &e { name: a, devices: &d [x] }\n- { name: b, devices: *d }');
   assert.deepEqual(
-    shared.edges.map(({ devices }) => devices),
+    shared.objects.edge.map(({ object }) => object.devices),
     [['x'], ['x']],
   );
   const levels = Array.from(

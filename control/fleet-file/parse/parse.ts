@@ -1,13 +1,11 @@
-import { DEFAULT_LIMITS, parseOrganisation } from './organisation.ts';
-import type { DesiredBaselineRule, DesiredEdge, FleetFile } from '../desired.ts';
+import { parseOrganisation } from './organisation.ts';
+import { readObjects } from '../../operator/index.ts';
+import type { FleetFile } from '../desired.ts';
 import { type Mistake, MistakeList } from '../mistakes.ts';
-import { parseCollectors } from './collectors.ts';
-import { parseRules } from './firewall.ts';
 import { NamedPorts } from './named-ports.ts';
 import { Scope } from './scope.ts';
-import { parseResponders } from './responders.ts';
 import { refuseOverlaps, refuseSharedNumbers } from './shared.ts';
-import { type LoadedEggs, NO_EGGS, parseGameServers, parseNodes } from './game-servers.ts';
+import { type LoadedEggs, NO_EGGS, parseGameServers } from './game-servers.ts';
 import type { FleetText } from '../schema/schema.ts';
 import { checkSchema } from '../schema/check.ts';
 import { type Environment, type Located, locateYaml } from '../read/yaml-source.ts';
@@ -63,66 +61,12 @@ function parseChecked(text: FleetText, path: string, scope: Scope, eggs: LoadedE
   refuseOverlaps(organisations, scope);
   return {
     path,
+    objects: readObjects(text, {
+      at: (pointer) => scope.inside(pointer).at,
+      refuse: (pointer, message) => scope.inside(pointer).refuse(message),
+    }),
     asns: operatorAsns,
     organisations,
-    baseline: parseBaseline(text.baseline ?? [], scope.in('baseline')),
-    edges: parseEdges(text.edges ?? [], scope.in('edges')),
-    nodes: parseNodes(text.nodes ?? [], scope.in('nodes')),
     gameServers: parseGameServers(text, organisations, eggs, scope),
-    collectors: parseCollectors(text.collectors ?? [], scope.in('collectors')),
-    responders: parseResponders(text.responders ?? [], scope.in('responders')),
   };
-}
-
-function parseBaseline(
-  entries: NonNullable<FleetText['baseline']>,
-  scope: Scope,
-): DesiredBaselineRule[] {
-  const found: DesiredBaselineRule[] = [];
-  const seen = new Set<string>();
-  for (const [index, entry] of entries.entries()) {
-    const itemScope = scope.in(index);
-    for (const prefix of itemScope.in('prefixes').cidrs(entry.prefixes)) {
-      const family = prefix.includes(':') ? 6 : 4;
-      const { maxPortsPerRequest: maxPorts } = DEFAULT_LIMITS;
-      const terms = { family, maxPorts, named: null } as const;
-      for (const { rule, at } of parseRules(entry.rules, terms, itemScope.in('rules'))) {
-        const key = `${prefix} ${JSON.stringify(rule)}`;
-        if (seen.has(key)) itemScope.refuse(`${prefix} has a baseline rule twice.`);
-        seen.add(key);
-        found.push({ at, prefix, rule });
-      }
-    }
-  }
-  return found;
-}
-
-function describePort({
-  protocol,
-  port,
-}: {
-  readonly protocol: string;
-  readonly port: number;
-}): string {
-  return `${protocol} ${port}`;
-}
-
-export function parseEdges(entries: NonNullable<FleetText['edges']>, scope: Scope): DesiredEdge[] {
-  scope.unique(entries, ({ name }) => name, 'name', 'The edge');
-  return entries.map((edge, index) => {
-    const itemScope = scope.in(index);
-    itemScope.in('devices').unique(edge.devices, (device) => device, '', 'The device');
-    const management = edge.management ?? [{ protocol: 'tcp', port: 22 }];
-    itemScope.in('management').unique(management, describePort, '', 'The port');
-    return {
-      at: itemScope.at,
-      name: edge.name,
-      site: edge.site ?? edge.name,
-      devices: edge.devices,
-      serves: itemScope.in('serves').cidrs(edge.serves ?? ['0.0.0.0/0', '::/0']),
-      sees: edge.sees ?? 'both',
-      fragments: edge.fragments ?? 'reassemble',
-      management,
-    };
-  });
 }

@@ -1,6 +1,5 @@
-import { canonicalAddress, parseAddress } from '@portcullis/core/net/address.ts';
-import { cidrOfAddress, formatCidr, parseCidr } from '@portcullis/core/net/cidr.ts';
-import { parsePortExpression } from '@portcullis/core/net/ports.ts';
+import type { Parsed } from '@portcullis/core/net/parsed.ts';
+import { FORMS, parseMoment } from '../../operator/index.ts';
 import type { MistakeList, Position } from '../mistakes.ts';
 import { escapePointer, type Located } from '../read/yaml-source.ts';
 
@@ -21,6 +20,11 @@ export class Scope {
     return new Scope(this.#located, this.#mistakes, this.#pointer + deeper);
   }
 
+  /** The place of a JSON pointer inside of this one. */
+  inside(pointer: string): Scope {
+    return new Scope(this.#located, this.#mistakes, this.#pointer + pointer);
+  }
+
   get at(): Position {
     return this.#located.positions.get(this.#pointer) ?? { line: 1, column: 1 };
   }
@@ -36,25 +40,17 @@ export class Scope {
 
   /** Parses a network or an address to a CIDR. Returns null when refused. */
   cidr(text: string): string | null {
-    const parsed = parseCidr(text);
-    if (parsed.ok) return formatCidr(parsed.value);
-    this.refuse(`"${text}" is no network: ${parsed.reason}.`);
-    return null;
+    return this.#accept(FORMS.cidr(text));
   }
 
   /** Parses an address to a CIDR of full length. */
   address(text: string): string | null {
-    const parsed = parseAddress(text);
-    if (parsed.ok) return formatCidr(cidrOfAddress(parsed.value));
-    this.refuse(`"${text}" is no address: ${parsed.reason}.`);
-    return null;
+    return this.#accept(FORMS.address(text)) && this.cidr(text);
   }
 
   /** Parses an address to its canonical text. */
   host(text: string): string | null {
-    const canonical = canonicalAddress(text);
-    if (canonical === null) this.address(text);
-    return canonical;
+    return this.#accept(FORMS.address(text));
   }
 
   /** Parses a list of networks. Leaves out refused ones and refuses duplicates. */
@@ -69,33 +65,14 @@ export class Scope {
     return found;
   }
 
-  /** Parses an RFC 3339 time with an offset, and checks the calendar. */
+  /** Parses an RFC 3339 time with an offset. */
   moment(text: string): Date | null {
-    const form = /^(\d{4})-(\d\d)-(\d\d)T\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:\d\d)$/.exec(
-      text,
-    );
-    const value = new Date(text);
-    const [, year, month, day] = form ?? [];
-    const midnight = new Date(`${year}-${month}-${day}T00:00:00Z`);
-    if (form === null || Number.isNaN(value.getTime()) || midnight.getUTCDate() !== Number(day)) {
-      this.refuse(
-        `"${text}" is no moment: write it with an offset, such as 2026-01-01T00:00:00+00:00.`,
-      );
-      return null;
-    }
-    return value;
+    return this.#accept(parseMoment(text));
   }
 
   /** Parses a port expression to its canonical form: `80,443-445`. */
   ports(expression: string | number): string | null {
-    const parsed = parsePortExpression(String(expression));
-    if (!parsed.ok) {
-      this.refuse(`${parsed.reason}.`);
-      return null;
-    }
-    return parsed.value
-      .map(({ low, high }) => (low === high ? `${low}` : `${low}-${high}`))
-      .join(',');
+    return this.#accept(FORMS.ports(String(expression)));
   }
 
   /** Refuses duplicates in a list. */
@@ -107,5 +84,11 @@ export class Scope {
       if (seen.has(key)) scope.refuse(`${what} ${key} is here twice.`);
       seen.add(key);
     }
+  }
+
+  #accept<T>(parsed: Parsed<T>): T | null {
+    if (parsed.ok) return parsed.value;
+    this.refuse(parsed.reason);
+    return null;
   }
 }

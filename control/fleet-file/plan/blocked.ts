@@ -2,7 +2,8 @@ import { countOf } from '@portcullis/core/count.ts';
 import type { CurrentBlocked } from '../state/state.ts';
 import type { PlanDraft } from './draft.ts';
 import { findHolding } from './firewall.ts';
-import { type HoldingIndex, showCidr } from './holdings.ts';
+import { showCidr } from '../../operator/index.ts';
+import type { HoldingIndex } from './holdings.ts';
 
 /** The most sources that one line of a plan names. */
 const NAMED = 10;

@@ -1,23 +1,12 @@
-import type { CollectorContent } from '../../declared/collectors.ts';
 import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
-import type {
-  RuleContent,
-  WantedFilter,
-  WantedRule,
-} from '@portcullis/core/firewall/rules/content.ts';
+import type { WantedFilter, WantedRule } from '@portcullis/core/firewall/rules/content.ts';
 import type { GroupEdit } from '../../firewall/groups/index.ts';
 import type { ServerMove } from '../../declared/game-servers.ts';
 import type { GeoContent } from '../../firewall/geo/index.ts';
-import type {
-  DesiredEdge,
-  DesiredGameServer,
-  DesiredKey,
-  DesiredNode,
-  DesiredResponder,
-  DesiredService,
-} from '../desired.ts';
+import type { DesiredGameServer, DesiredKey, DesiredService } from '../desired.ts';
 import type { HoldingContent, OrganisationLimits } from '../../organisations/index.ts';
 import type { DefaultAction } from '@portcullis/core/firewall/policy.ts';
+import type { KindName, ObjectChange } from '../../operator/index.ts';
 import type { Mistake, Position } from '../mistakes.ts';
 
 /** A holding by its row, or by the change that creates it. */
@@ -117,12 +106,7 @@ export type FleetChange = ChangeDescription &
       }
     | { readonly do: 'geo.create'; readonly key: string; readonly content: GeoContent }
     | { readonly do: 'geo.delete'; readonly id: number }
-    | { readonly do: 'baseline.add'; readonly prefix: string; readonly rule: RuleContent }
-    | { readonly do: 'baseline.remove'; readonly id: number; readonly prefix: string }
-    | { readonly do: 'edge.create' | 'edge.update'; readonly edge: DesiredEdge }
-    | { readonly do: 'edge.delete'; readonly id: number }
-    | { readonly do: 'node.create' | 'node.update'; readonly node: DesiredNode }
-    | { readonly do: 'node.delete'; readonly id: number }
+    | (Pick<ObjectChange, 'kind' | 'object' | 'before'> & { readonly do: ObjectAction })
     | { readonly do: 'server.create'; readonly server: DesiredGameServer }
     | {
         readonly do: 'server.update';
@@ -135,11 +119,10 @@ export type FleetChange = ChangeDescription &
         readonly of: DetectionPlace;
         readonly detection: ScopeSettings;
       }
-    | { readonly do: 'collector.save'; readonly collector: CollectorContent }
-    | { readonly do: 'collector.delete'; readonly id: number }
-    | { readonly do: 'responder.save'; readonly responder: DesiredResponder }
-    | { readonly do: 'responder.delete'; readonly id: number }
   );
+
+/** A change of an object of a kind of `control/operator`. */
+export type ObjectAction = `${KindName}.${'create' | 'update' | 'delete'}`;
 
 /** A change of one kind. */
 export type Change<Kind extends FleetChange['do']> = Extract<FleetChange, { readonly do: Kind }>;

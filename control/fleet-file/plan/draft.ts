@@ -37,16 +37,19 @@ const ORDER: Readonly<Record<FleetChange['do'], number>> = {
   'blocked.add': 13,
   'key.create': 14,
   'key.update': 14,
-  'baseline.remove': 15,
-  'baseline.add': 15,
+  'baseline.delete': 15,
+  'baseline.create': 15,
+  'baseline.update': 15,
   'edge.delete': 16,
   'edge.create': 16,
   'edge.update': 16,
   'node.delete': 16,
   'collector.delete': 16,
-  'collector.save': 17,
+  'collector.create': 17,
+  'collector.update': 17,
   'responder.delete': 16,
-  'responder.save': 17,
+  'responder.create': 17,
+  'responder.update': 17,
   'organisation.close': 18,
 };
 
@@ -154,20 +157,6 @@ export function planMatching<
     else save(entry, row);
   }
   for (const row of left.values()) if (row.owner === 'fleet') remove(row);
-}
-
-/** Matches entries of the file with rows by name. */
-export function planNamed<
-  Wanted extends { readonly name: string; readonly at: Position },
-  Row extends { readonly name: string; readonly owner: string },
->(
-  draft: PlanDraft,
-  kind: string,
-  parts: Pick<Matching<Wanted, Row>, 'wanted' | 'rows' | 'save' | 'remove'>,
-): void {
-  const nameOf = ({ name }: { readonly name: string }) => name;
-  const subjectOf = ({ name }: Wanted) => `${kind} ${name}`;
-  planMatching(draft, { ...parts, subjectOf, wantedKey: nameOf, rowKey: nameOf });
 }
 
 /** `name "a" -> "b", active true -> false`: the fields that differ, in the order of `after`. */

@@ -1,14 +1,14 @@
 import { countOf } from '@portcullis/core/count.ts';
-import { filterKey, ruleIdentity, ruleKey } from '@portcullis/core/firewall/rules/content.ts';
+import { filterKey, ruleIdentity } from '@portcullis/core/firewall/rules/content.ts';
 import { describeRule } from '@portcullis/core/firewall/rules/describe.ts';
 import { difference } from '@portcullis/core/firewall/rules/difference.ts';
 import { changedMarks, describeMarks } from '@portcullis/core/firewall/rules/marks.ts';
-import { matchesDevice } from '@portcullis/core/firewall/edge-state.ts';
-import type { DesiredEdge, DesiredGeoRule, DesiredGroup, DesiredTarget } from '../desired.ts';
+import type { DesiredGeoRule, DesiredGroup, DesiredTarget } from '../desired.ts';
 import type { CurrentAssignment, CurrentGroup } from '../state/state.ts';
 import type { HoldingRef } from './change.ts';
-import { describeDifferences, PlanDraft, planMatching, planNamed } from './draft.ts';
-import { type HoldingIndex, type PlannedHolding, showCidr } from './holdings.ts';
+import { type PlanDraft, planMatching } from './draft.ts';
+import { showCidr } from '../../operator/index.ts';
+import type { HoldingIndex, PlannedHolding } from './holdings.ts';
 
 export function planGroups(draft: PlanDraft, holdings: HoldingIndex): void {
   planMatching(draft, {
@@ -193,69 +193,4 @@ export function planDefaults(draft: PlanDraft, planned: readonly PlannedHolding[
       at,
     );
   }
-}
-
-export function planBaseline(draft: PlanDraft): void {
-  const left = new Map(draft.state.baseline.map((row) => [`${row.prefix} ${ruleKey(row)}`, row]));
-  for (const { prefix, rule, at } of draft.file.baseline) {
-    if (left.delete(`${prefix} ${ruleKey(rule)}`)) continue;
-    const change = { prefix, rule, subject: `baseline of ${showCidr(prefix)}`, organisation: null };
-    draft.add({ do: 'baseline.add', sign: '+', words: describeRule(rule), ...change }, at);
-  }
-  for (const { id, prefix, ...rule } of left.values()) {
-    const change = { id, prefix, subject: `baseline of ${showCidr(prefix)}`, organisation: null };
-    draft.add({ do: 'baseline.remove', sign: '-', words: describeRule(rule), ...change });
-  }
-}
-
-/** The most devices that a note names. */
-const LISTED_DEVICES = 20;
-
-export function planEdges(draft: PlanDraft): void {
-  planNamed(draft, 'edge', {
-    wanted: draft.file.edges,
-    rows: draft.state.edges,
-    save(edge, row) {
-      const change = { edge, subject: `edge ${edge.name}`, organisation: null };
-      noteAbsentDevices(draft, edge, row?.hostDevices ?? null);
-      if (row === undefined) {
-        const words = `at ${edge.site}, ${edge.devices.join(', ')}`;
-        draft.add({ do: 'edge.create', sign: '+', words, ...change }, edge.at);
-        return;
-      }
-      const words = describeDifferences(edgeFields(row), edgeFields(edge));
-      if (words === '') return;
-      draft.add({ do: 'edge.update', sign: '~', words, ...change }, edge.at);
-    },
-    remove({ id, name }) {
-      const subject = `edge ${name}`;
-      if (draft.file.edges.length === 0) {
-        const message = `${subject} is not in the file, which names no other: nothing would be enforced.`;
-        draft.lose(PlanDraft.fileStart, message);
-      }
-      draft.add({ do: 'edge.delete', sign: '-', id, subject, words: '', organisation: null });
-    },
-  });
-}
-
-/** An edge enforces nothing by a device that is not there: better read before the file is applied. */
-function noteAbsentDevices(
-  draft: PlanDraft,
-  { name, devices }: DesiredEdge,
-  present: readonly string[] | null,
-): void {
-  if (present === null) return;
-  const absent = devices.filter((named) => !present.some((device) => matchesDevice(named, device)));
-  if (absent.length === 0) return;
-  const others = present.filter((device) => device !== 'lo').slice(0, LISTED_DEVICES);
-  const nothing = absent.length === devices.length ? ', so it will enforce nothing' : '';
-  draft.note(
-    `edge ${name} is connected, and its host has no device ${absent.join(', ')}${nothing}. It has: ${others.join(', ') || 'none'}.`,
-  );
-}
-
-function edgeFields(edge: Omit<DesiredEdge, 'at'>) {
-  const { site, devices, serves, sees, fragments, management } = edge;
-  const ports = management.map(({ protocol, port }) => `${protocol} ${port}`);
-  return { site, devices, serves, sees, fragments, management: ports };
 }

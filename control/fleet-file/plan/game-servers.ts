@@ -1,46 +1,11 @@
-import { countOf } from '@portcullis/core/count.ts';
 import type { ServerPort } from '@portcullis/core/game-servers/power.ts';
-import type { DesiredGameServer, DesiredNode } from '../desired.ts';
+import type { DesiredGameServer } from '../desired.ts';
 import type {
   CurrentGameServer,
   GameServerContent,
   ServerMove,
 } from '../../declared/game-servers.ts';
-import { describeDifferences, PlanDraft, planMatching, planNamed } from './draft.ts';
-
-export function planNodes(draft: PlanDraft): void {
-  planNamed(draft, 'node', {
-    wanted: draft.file.nodes,
-    rows: draft.state.nodes,
-    save(node, row) {
-      const { name, at } = node;
-      const change = { node, subject: `node ${name}`, organisation: null };
-      if (row === undefined) {
-        const words = `it is let in once it is enrolled: portcullis nodes enrol ${name}`;
-        draft.add({ do: 'node.create', sign: '+', words, ...change }, at);
-        return;
-      }
-      const words = describeDifferences(row, offerOf(node));
-      if (words !== '') draft.add({ do: 'node.update', sign: '~', words, ...change }, at);
-    },
-    remove({ id, name }) {
-      const portal = draft.state.gameServers.filter(
-        (server) => server.node === name && server.owner === 'portal',
-      );
-      if (portal.length > 0) {
-        const message = `The node ${name} is not in the file, but has ${countOf(portal.length, 'server')} made by hand: name them in the file and hand them to it with --adopt, or remove them first.`;
-        draft.refuse(PlanDraft.fileStart, message);
-        return;
-      }
-      const subject = `node ${name}`;
-      draft.add({ do: 'node.delete', sign: '-', id, subject, words: '', organisation: null });
-    },
-  });
-}
-
-function offerOf({ memory, disk, addresses, ports }: DesiredNode) {
-  return { memory, disk, addresses, ports };
-}
+import { describeDifferences, PlanDraft, planMatching } from './draft.ts';
 
 export function planGameServers(draft: PlanDraft): void {
   const { file, state } = draft;

@@ -1,7 +1,8 @@
 import { countOf } from '@portcullis/core/count.ts';
 import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
-import { formatCidr, formatNetwork, networkOf, parseCidr } from '@portcullis/core/net/cidr.ts';
+import { formatCidr, networkOf, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { DesiredHolding } from '../desired.ts';
+import { showCidr } from '../../operator/index.ts';
 import type { Position } from '../mistakes.ts';
 import { type CurrentHolding, type HoldingContent, inEffect } from '../../organisations/index.ts';
 import type { HoldingRef } from './change.ts';
@@ -236,10 +237,4 @@ function describeOrphans(
   slug: string,
 ): string {
   return `${showCidr(cidr)} of ${slug} has ${countOf(liveObjects, 'live firewall object')}, which would no longer be enforced.`;
-}
-
-/** The network for people: a single address without its length. */
-export function showCidr(cidr: string): string {
-  const parsed = parseCidr(cidr);
-  return parsed.ok ? formatNetwork(parsed.value) : cidr;
 }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import type { ResponderSpec } from '../../db/schema.ts';
 import { planChanges, renderPlan } from './plan.ts';
 import type { FleetState } from '../state/state.ts';
 import { mustParse } from '../testing.ts';
@@ -19,13 +18,9 @@ const EMPTY: FleetState = {
   geoRules: [],
   blocked: [],
   defaults: [],
-  baseline: [],
-  edges: [],
-  nodes: [],
+  objects: { node: [], baseline: [], edge: [], collector: [], responder: [] },
   gameServers: [],
   detection: { organisations: new Map(), services: new Map(), holdings: new Map() },
-  collectors: [],
-  responders: [],
   inside: new Map(),
 };
 const LIMITS = {
@@ -96,20 +91,25 @@ const IN_USE: FleetState = {
       assignments: [{ id: 31, holdingId: 5, target: '203.0.113.0/24' }],
     },
   ],
-  edges: [
-    {
-      id: 2,
-      name: 'fra1',
-      site: 'fra',
-      devices: ['eth0'],
-      serves: ['0.0.0.0/0', '::/0'],
-      sees: 'both',
-      fragments: 'reassemble',
-      owner: 'fleet',
-      management: [{ protocol: 'tcp', port: 22 }],
-      hostDevices: ['ens18', 'eth0', 'lo'],
-    },
-  ],
+  objects: {
+    ...EMPTY.objects,
+    edge: [
+      {
+        id: 2,
+        owner: 'fleet',
+        object: {
+          name: 'fra1',
+          site: 'fra',
+          devices: ['eth0'],
+          serves: ['0.0.0.0/0', '::/0'],
+          sees: 'both',
+          fragments: 'reassemble',
+          management: [{ protocol: 'tcp', port: 22 }],
+        },
+        facts: { inService: true, hostDevices: ['ens18', 'eth0', 'lo'] },
+      },
+    ],
+  },
 };
 
 test('golden: edits of a fleet in use', async () => {
@@ -128,13 +128,15 @@ nodes: [{ name: n }]
   assert.equal(renderPlan(planChanges(mustParse(text), IN_USE)), await golden('edits'));
 });
 
-const COMMAND: ResponderSpec = {
-  call: { kind: 'command', command: ['/usr/local/sbin/blackhole'] },
+const COMMAND = {
+  name: 'old',
+  command: ['/usr/local/sbin/blackhole'],
+  webhook: null,
+  secret: null,
   prefixes: null,
-  pps: null,
-  mbps: null,
-  timeoutSeconds: 10,
-  expiresSeconds: 3600,
+  at: { pps: null, mbps: null },
+  timeout_seconds: 10,
+  expires_seconds: 3_600,
 };
 
 test('golden: thresholds, mitigation modes, responders and collectors that change', async () => {
@@ -158,8 +160,9 @@ responders:
 - { name: scrubber, webhook: "https://scrubber.example/attacks", secret: hush }
 `;
   const nothing = { mbps: null, holdSeconds: null, mitigation: null, safelist: [] };
-  const KEPT = [{ ip: '192.0.2.1', samplingRate: null, prefixes: 'all' }] as const;
-  const collector = { listen: '0.0.0.0:6343', site: null, owner: 'fleet' } as const;
+  const exporters = [{ ip: '192.0.2.1', sampling_rate: null, prefixes: 'all' }] as const;
+  const collector = { listen: '0.0.0.0:6343', site: null, exporters };
+  const stored = { owner: 'fleet', facts: {} } as const;
   const state: FleetState = {
     ...IN_USE,
     detection: {
@@ -167,14 +170,17 @@ responders:
       services: new Map(),
       holdings: new Map([[5, { ...nothing, pps: 9, mitigation: 'off' as const }]]),
     },
-    collectors: [
-      { ...collector, id: 1, name: 'kept', exporters: KEPT },
-      { ...collector, id: 2, name: 'gone', exporters: [] },
-    ],
-    responders: [
-      { id: 1, name: 'rtbh', spec: { ...COMMAND, timeoutSeconds: 5 }, owner: 'fleet' },
-      { id: 2, name: 'old', spec: COMMAND, owner: 'fleet' },
-    ],
+    objects: {
+      ...IN_USE.objects,
+      collector: [
+        { ...stored, id: 1, object: { ...collector, name: 'kept' } },
+        { ...stored, id: 2, object: { ...collector, name: 'gone' } },
+      ],
+      responder: [
+        { ...stored, id: 1, object: { ...COMMAND, name: 'rtbh', timeout_seconds: 5 } },
+        { ...stored, id: 2, object: COMMAND },
+      ],
+    },
   };
   assert.equal(renderPlan(planChanges(mustParse(text), state)), await golden('detection'));
 });

@@ -3,11 +3,12 @@ import { renderMistake } from '../mistakes.ts';
 import type { FleetState } from '../state/state.ts';
 import { planAsns, planKeys, planOrganisations, planServices } from './access.ts';
 import type { FleetPlan } from './change.ts';
-import { planCollectors, planDetection, planResponders } from './detection.ts';
+import { planDetection } from './detection.ts';
 import { PlanDraft } from './draft.ts';
 import { planBlocked } from './blocked.ts';
-import { planBaseline, planDefaults, planEdges, planGeoRules, planGroups } from './firewall.ts';
-import { planGameServers, planNodes } from './game-servers.ts';
+import { planDefaults, planGeoRules, planGroups } from './firewall.ts';
+import { planObjects } from './objects.ts';
+import { planGameServers } from './game-servers.ts';
 import { HoldingIndex, planHoldings } from './holdings.ts';
 
 /**
@@ -26,13 +27,9 @@ export function planChanges(file: FleetFile, state: FleetState): FleetPlan {
   planGeoRules(draft, index);
   planBlocked(draft, index);
   planDefaults(draft, planned);
-  planBaseline(draft);
-  planEdges(draft);
-  planNodes(draft);
+  planObjects(draft);
   planGameServers(draft);
   planDetection(draft, planned);
-  planCollectors(draft);
-  planResponders(draft);
   return draft.finish();
 }
 

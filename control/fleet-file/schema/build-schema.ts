@@ -6,7 +6,9 @@ import { FleetSchema } from './schema.ts';
 export const SCHEMA_FILE = fileURLToPath(new URL('fleet.schema.json', import.meta.url));
 
 export function renderSchema(): string {
-  return `${JSON.stringify(FleetSchema, null, 2)}\n`;
+  // Editors need no marks of the readers.
+  const plain = (name: string, part: unknown) => (name.startsWith('x-') ? undefined : part);
+  return `${JSON.stringify(FleetSchema, plain, 2)}\n`;
 }
 
 async function main(check: boolean): Promise<void> {

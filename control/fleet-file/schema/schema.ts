@@ -1,8 +1,13 @@
 import { MITIGATION_MODES } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import { MAX_BLOCKED } from '@portcullis/contract/operations/x1-blocked.ts';
+import { BaselineEntry } from '@portcullis/contract/schemas/declared/baseline.ts';
+import { COLLECTOR } from '@portcullis/contract/schemas/declared/collector.ts';
+import { EDGE } from '@portcullis/contract/schemas/declared/edge.ts';
+import { NODE } from '@portcullis/contract/schemas/declared/node.ts';
+import { RESPONDER } from '@portcullis/contract/schemas/declared/responder.ts';
 import { type Static, Type } from 'typebox';
-import { gameServer, node } from './game-servers.ts';
-import { closed, LARGEST, list, NO_CONTROL, oneOf, text, whole } from './shapes.ts';
+import { gameServer } from './game-servers.ts';
+import { closed, LARGEST, list, oneOf, text, whole } from './shapes.ts';
 
 /**
  * The schema of a fleet file, for editors and for the first check of `parseFleet`.
@@ -54,7 +59,6 @@ const ruleFields = {
   destination_port: Type.Optional(namedPorts),
   source_ip: Type.Optional(text('An address or a CIDR; left out: any source.', 50)),
 };
-const rule = closed(ruleFields, 'A firewall rule; one is made for each port.');
 const marks = {
   ref: Type.Optional(text('Your own name for it, unique in the group; for one port.', 100)),
   expires_at: Type.Optional(moment),
@@ -199,110 +203,6 @@ const organisation = closed({
   ),
 });
 
-const edge = closed({
-  name: Type.String({
-    pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$',
-    description: 'What the edge enrols as.',
-  }),
-  site: Type.Optional(text('Where it stands. Default: its name.')),
-  devices: list(
-    Type.String({
-      pattern: '^(?:[A-Za-z0-9_.:@-]{1,15}|[A-Za-z0-9_.:@-]{1,14}\\*)$',
-      description: 'A device, or the beginning of its name: ens*.',
-    }),
-    'Network devices that packets from outside come in by.',
-    { minItems: 1, maxItems: 64 },
-  ),
-  serves: Type.Optional(list(text('A CIDR.', 50), 'Prefixes that it serves. Default: all.')),
-  sees: Type.Optional(oneOf(['both', 'inbound'], 'Directions that it sees. Default: both.')),
-  fragments: Type.Optional(
-    oneOf(['reassemble', 'limit'], 'limit: where several edges may see one datagram.'),
-  ),
-  management: Type.Optional(
-    list(
-      closed({
-        protocol: oneOf(['tcp', 'udp'], 'Of the port.'),
-        port: whole(1, 65_535, 'A port.'),
-      }),
-      'Always reachable on the edge host. Default: tcp 22.',
-      { maxItems: 64 },
-    ),
-  ),
-});
-
-const collector = closed({
-  name: Type.String({
-    pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$',
-    description: 'What the collector is called.',
-  }),
-  listen: text('ADDRESS:PORT for sFlow, NetFlow and IPFIX over UDP.', 100),
-  exporters: list(
-    closed({
-      ip: text('The exporter.', 50),
-      sampling_rate: Type.Optional(whole(1, 16_777_216, 'Where the exporter sends none.')),
-      prefixes: Type.Optional(
-        Type.Union(
-          [
-            list(text('A network.', 50), 'Networks.', { minItems: 1, maxItems: 64 }),
-            oneOf(['all'], 'Every destination: its collector can report an attack on any address.'),
-          ],
-          {
-            description:
-              'The destinations of which it is believed. A new exporter has to say it; one without it stays as it is.',
-          },
-        ),
-      ),
-    }),
-    'Who may send.',
-    { minItems: 1, maxItems: 1_000 },
-  ),
-  site: Type.Optional(
-    text('What an edge of this site counts is the same traffic. Default: that of the first edge.'),
-  ),
-});
-
-const responder = closed(
-  {
-    name: Type.String({
-      pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$',
-      description: 'How the file finds it again.',
-    }),
-    command: Type.Optional(
-      list(
-        Type.String({ minLength: 1, maxLength: 1000, pattern: NO_CONTROL, description: 'A word.' }),
-        "A program's absolute path and its arguments. No shell reads them; the attack is JSON on its standard input.",
-        { minItems: 1, maxItems: 64 },
-      ),
-    ),
-    webhook: Type.Optional(
-      text('An http or https URL that the attack is posted to as JSON.', 2000),
-    ),
-    secret: Type.Optional(
-      text('Sent as `Authorization: Bearer`, best as ${NAME}; of webhooks only.', 1000),
-    ),
-    prefixes: Type.Optional(
-      list(text('A CIDR.', 50), 'Only attacks on what lies in these. Default: all.', {
-        minItems: 1,
-        maxItems: 1000,
-      }),
-    ),
-    at: Type.Optional(
-      closed(
-        {
-          pps: Type.Optional(whole(1, LARGEST, 'Packets per second.')),
-          mbps: Type.Optional(whole(1, LARGEST, 'Megabits per second.')),
-        },
-        'Only attacks whose peak is above either. Default: all.',
-      ),
-    ),
-    timeout_seconds: Type.Optional(whole(1, 60, 'A call takes no longer. Default: 10.')),
-    expires_seconds: Type.Optional(
-      whole(10, 86_400, 'Taken back after so long, whatever the attack does. Default: 3600.'),
-    ),
-  },
-  'Called when an attack begins that is mitigated, and when it is over: `command` or `webhook`.',
-);
-
 export const FleetSchema = Type.Object(
   {
     asns: Type.Optional(list(asn, 'ASNs of the operator, for prefixes of any organisation.')),
@@ -315,20 +215,16 @@ export const FleetSchema = Type.Object(
       }),
     ),
     baseline: Type.Optional(
-      list(
-        closed({
-          prefixes: list(text('A CIDR.', 50), 'Where they hold.', { minItems: 1 }),
-          rules: list(rule, 'The rules.'),
-        }),
-        "The operator's own rules, before everybody else's.",
-      ),
+      list(BaselineEntry, "The operator's own rules, before everybody else's."),
     ),
-    edges: Type.Optional(list(edge, 'Hosts that enforce rules on packets.')),
-    collectors: Type.Optional(list(collector, 'Listeners for flow samples.', { maxItems: 100 })),
+    edges: Type.Optional(list(EDGE.schema, 'Hosts that enforce rules on packets.')),
+    collectors: Type.Optional(
+      list(COLLECTOR.schema, 'Listeners for flow samples.', { maxItems: 100 }),
+    ),
     responders: Type.Optional(
-      list(responder, 'What is called for attacks beside the edges.', { maxItems: 32 }),
+      list(RESPONDER.schema, 'What is called for attacks beside the edges.', { maxItems: 32 }),
     ),
-    nodes: Type.Optional(list(node, 'Game hosts.')),
+    nodes: Type.Optional(list(NODE.schema, 'Game hosts.')),
     game_servers: Type.Optional(list(gameServer, 'Game servers.')),
   },
   {

@@ -1,19 +1,12 @@
 import type { DefaultAction } from '@portcullis/core/firewall/policy.ts';
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
-import type { EdgeManagement, ManagedFilter, Owner } from '../../db/schema.ts';
+import type { ManagedFilter, Owner } from '../../db/schema.ts';
 import type { FilterContent, RuleContent } from '@portcullis/core/firewall/rules/content.ts';
 import { marksAsJson, type StoredMarks, withDates } from '../../firewall/groups/index.ts';
+import { loadObjects, type StoredObjects } from '../../operator/index.ts';
 import { type CurrentGameServer, loadGameServers } from '../../declared/game-servers.ts';
-import { type CurrentNode, loadNodes } from './nodes.ts';
-import {
-  type CurrentCollector,
-  type CurrentDetection,
-  type CurrentResponder,
-  loadCollectors,
-  loadDetection,
-  loadResponders,
-} from './detection.ts';
+import { type CurrentDetection, loadDetection } from './detection.ts';
 import {
   type CurrentHolding,
   loadHoldings,
@@ -27,6 +20,8 @@ import {
 export interface FleetState {
   /** The time of the plan. */
   readonly now: Date;
+  /** The objects of every kind of `control/operator`. */
+  readonly objects: StoredObjects;
   readonly organisations: readonly CurrentOrganisation[];
   readonly asns: readonly {
     readonly asn: number;
@@ -42,13 +37,8 @@ export interface FleetState {
   readonly geoRules: readonly CurrentGeoRule[];
   readonly blocked: readonly CurrentBlocked[];
   readonly defaults: readonly CurrentDefault[];
-  readonly baseline: readonly (RuleContent & { readonly id: number; readonly prefix: string })[];
-  readonly edges: readonly CurrentEdge[];
-  readonly nodes: readonly CurrentNode[];
   readonly gameServers: readonly CurrentGameServer[];
   readonly detection: CurrentDetection;
-  readonly collectors: readonly CurrentCollector[];
-  readonly responders: readonly CurrentResponder[];
   /** Live own rules and filters whose addresses a network of the file would take out of a wider holding, by network. */
   readonly inside: ReadonlyMap<string, ObjectsInside>;
 }
@@ -125,20 +115,6 @@ export interface CurrentDefault {
   readonly action: DefaultAction;
   readonly owner: Owner;
 }
-export interface CurrentEdge {
-  readonly id: number;
-  readonly name: string;
-  readonly site: string;
-  readonly devices: readonly string[];
-  readonly serves: readonly string[];
-  readonly sees: 'both' | 'inbound';
-  readonly fragments: 'reassemble' | 'limit';
-  readonly management: readonly EdgeManagement[];
-  readonly owner: Owner;
-  /** The devices of its host; null if it is not connected or has not said. */
-  readonly hostDevices: readonly string[] | null;
-}
-
 /** `networks`: CIDRs that the file names as holdings. */
 export async function loadFleetState(
   db: Db | Tx,
@@ -146,6 +122,7 @@ export async function loadFleetState(
 ): Promise<FleetState> {
   return {
     now: await loadNow(db),
+    objects: await loadObjects(db),
     organisations: await loadOrganisations(db),
     asns: await rowsOf(
       sql<FleetState['asns'][number]>`
@@ -175,31 +152,10 @@ export async function loadFleetState(
          where d.deleted_generation is null`,
       db,
     ),
-    baseline: await rowsOf(
-      sql<FleetState['baseline'][number]>`
-        select id, prefix, action, protocol, abbrev(source::inet) as source, port from baseline_rules
-         where deleted_generation is null order by id`,
-      db,
-    ),
-    edges: await loadEdges(db),
-    nodes: await loadNodes(db),
     gameServers: await loadGameServers(db),
     detection: await loadDetection(db),
-    collectors: await loadCollectors(db),
-    responders: await loadResponders(db),
     inside: await loadInside(db, networks),
   };
-}
-
-function loadEdges(db: Db | Tx): Promise<CurrentEdge[]> {
-  return rowsOf(
-    sql<CurrentEdge>`
-      select id, name, site, devices, serves::text[] as serves, sees, fragments, management, owner,
-             case when last_seen_at > statement_timestamp() - interval '60 seconds'
-                  then nullif(report->'hostDevices', 'null') end as "hostDevices"
-        from edges order by id`,
-    db,
-  );
 }
 
 async function rowsOf<T>(query: ReturnType<typeof sql<T>>, db: Db | Tx): Promise<T[]> {

@@ -4,7 +4,6 @@ import type { EdgeMode } from '@portcullis/link/messages/edge.ts';
 import { check } from '@portcullis/link/messages/schema.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import type { Owner } from '../../db/schema.ts';
-import type { Batch } from '../batch.ts';
 
 /** One edge: its settings, its progress and its last report. */
 export interface EdgeStatus {
@@ -82,10 +81,4 @@ function readReport(stored: unknown): EdgeReport | null {
   if (stored === null) return null;
   const parsed = check(edgeReport, stored);
   return parsed.ok ? parsed.value : null;
-}
-
-/** Forgets an edge and its credential. What it enforces stays until the operator disables it on its host. */
-export async function deleteEdge(batch: Batch, id: number): Promise<void> {
-  batch.mark();
-  await sql`delete from edges where id = ${id}`.execute(batch.tx);
 }

@@ -57,8 +57,3 @@ export async function loadNodeStatuses(db: Db | Tx): Promise<NodeStatus[]> {
      group by n.id order by n.name`.execute(db);
   return rows;
 }
-
-/** Only one without game servers. */
-export async function deleteNode(tx: Tx, id: number): Promise<void> {
-  await sql`delete from nodes where id = ${id}`.execute(tx);
-}

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { MERGE_PATCH } from '@portcullis/contract/endpoint.ts';
 import { MOST } from '@portcullis/contract/body-limits.ts';
 import { describePlace } from '@portcullis/core/json-place.ts';
 import { Problem } from '../../problem.ts';
@@ -11,6 +12,8 @@ export interface ReadBody {
 }
 
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i;
+/** Its definition has no charset (RFC 7396). */
+const MERGE_PATCH_TYPE = /^application\/merge-patch\+json[ \t]*$/i;
 
 /** Makes the server read JSON with the strict reader only; other content types are 415. */
 export function useStrictBodies(app: FastifyInstance): void {
@@ -20,12 +23,14 @@ export function useStrictBodies(app: FastifyInstance): void {
     if (expectsContinue(request.headers)) inviteBody(request, reply.raw);
     done();
   });
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, raw, done) => {
+  const types = ['application/json', MERGE_PATCH];
+  app.addContentTypeParser(types, { parseAs: 'buffer' }, (request, raw, done) => {
     try {
       const { maxValues = MOST.values, takesBody = true } = request.routeOptions.config;
       // Clients that always name a type send it with an operation that takes no body too.
       if (!takesBody && raw.length === 0) return done(null, undefined);
-      done(null, readBody(request.headers, Buffer.from(raw), maxValues));
+      const type = request.method === 'PATCH' ? MERGE_PATCH_TYPE : JSON_TYPE;
+      done(null, readBody(request.headers, Buffer.from(raw), { type, maxValues }));
     } catch (error) {
       done(error instanceof Error ? error : new Error('unreadable body'));
     }
@@ -44,15 +49,15 @@ function inviteBody({ headers, routeOptions }: FastifyRequest, response: ServerR
 function readBody(
   headers: Readonly<Record<string, unknown>>,
   raw: Buffer,
-  maxValues: number,
+  wanted: { readonly type: RegExp; readonly maxValues: number },
 ): ReadBody {
   const type = headers['content-type'];
-  if (typeof type !== 'string' || !JSON_TYPE.test(type)) throw unsupportedMediaType();
+  if (typeof type !== 'string' || !wanted.type.test(type)) throw unsupportedMediaType();
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity') {
     throw new Problem('unsupported_media_type', 'Send the body without a Content-Encoding.');
   }
-  return { raw, value: parseBody(raw, maxValues) };
+  return { raw, value: parseBody(raw, wanted.maxValues) };
 }
 
 /** The deepest nesting, enough for every body of the contract and for the stack of what reads it. */
@@ -134,7 +139,7 @@ function malformed(detail: string): Problem {
 export function unsupportedMediaType(): Problem {
   return new Problem(
     'unsupported_media_type',
-    'Send the body as JSON, with Content-Type: application/json (charset utf-8).',
+    `Send the body as JSON, with Content-Type: application/json (charset utf-8), or ${MERGE_PATCH} with PATCH.`,
   );
 }
 

@@ -46,6 +46,8 @@ export interface Call<By = unknown, Params = unknown, Body = unknown, Query = un
   readonly query: Query;
   /** The `If-Match` header as sent; null without one. */
   readonly ifMatch: string | null;
+  /** The `If-None-Match` header as sent; null without one. */
+  readonly ifNoneMatch: string | null;
   /** The `Last-Event-ID` header as sent; null without one. */
   readonly lastEventId: string | null;
   /** For writes: runs after the commit. For effects that cannot be undone, such as a log line. */

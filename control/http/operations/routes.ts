@@ -264,6 +264,7 @@ function incomingOf(operation: Operation, deps: RouteDeps, request: FastifyReque
     userAgent: request.headers['user-agent'] ?? null,
     cookies: request.headers.cookie,
     ifMatch: request.headers['if-match'] ?? null,
+    ifNoneMatch: request.headers['if-none-match'] ?? null,
     lastEventId: lastEventIdOf(request),
     query: queryOf(operation, request),
     body: operation.validateBody?.(body?.value) ?? null,

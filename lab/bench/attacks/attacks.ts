@@ -143,6 +143,7 @@ function callOf(organisationId: number, query: Asked['query']): ListCall {
     body: null,
     query,
     ifMatch: null,
+    ifNoneMatch: null,
     lastEventId: null,
     cookies: undefined,
     afterCommit: () => {},

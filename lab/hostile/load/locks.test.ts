@@ -90,6 +90,15 @@ const BODIES: Bodies = {
   createServer: server,
   changeServer: (n) => ({ limits: { memory: 64 + (n % 9), cpu: 1, disk: 64 } }),
   saveEdge: () => ({ devices: ['eth0'] }),
+  changeEdge: (n) => ({ site: `site ${n}` }),
+  changeNode: (n) => ({ memory: 65_536 + n }),
+  changeCollector: (n) => ({ site: `site ${n}` }),
+  saveBaseline: (n) => ({ rules: [{ action: 'deny', protocol: 'udp', destination_port: n + 1 }] }),
+  changeBaseline: (n) => ({
+    rules: [{ action: 'deny', protocol: 'tcp', destination_port: n + 1 }],
+  }),
+  saveResponder: () => ({ webhook: 'https://192.0.2.1/' }),
+  changeResponder: (n) => ({ timeout_seconds: 1 + (n % 60) }),
   saveNode: () => ({ memory: 65_536, addresses: [IP] }),
   saveCollector: () => ({
     listen: '0.0.0.0:6343',

@@ -51,7 +51,7 @@ export async function startWithLateBodies(t: TestContext): Promise<LateBodies> {
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     socket.write(
       `${method} ${path} HTTP/1.1\r\nHost: portcullis.example\r\nConnection: close\r\n` +
-        `Content-Type: application/json\r\nContent-Length: ${length}\r\n${lines.join('')}\r\n`,
+        `Content-Type: ${method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'}\r\nContent-Length: ${length}\r\n${lines.join('')}\r\n`,
     );
     await checked;
     return {

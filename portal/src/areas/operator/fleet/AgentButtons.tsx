@@ -1,6 +1,7 @@
 import { ConfirmButton } from '../../../components/forms/ConfirmButton.tsx';
 import { operatorMessages } from '../../../messages/operator.ts';
 import { personClient } from '../../../session/session.ts';
+import { LossesBox } from './LossesBox.tsx';
 import { type AgentKind, joinCommandOf, type MadeCommand } from './join.ts';
 
 const text = operatorMessages.fleet;
@@ -31,11 +32,25 @@ export function AgentButtons({ kind, name, owner, onJoin }: Props) {
         aria-label={text.removeOf(name)}
         refusal={owner === 'fleet' ? text.ofFleet : null}
         title={text.removeTitle(name)}
-        question={text.removeText[kind]}
-        write={() => personClient.removeAgent({ kind, name })}
+        initial={{ allowsLosses: false }}
+        question={(form, error) => (
+          <>
+            <div>{text.removeText[kind]}</div>
+            <LossesBox form={form} error={error} />
+          </>
+        )}
+        write={({ allowsLosses }) => remove(kind, name, allowsLosses)}
       >
         {text.remove}
       </ConfirmButton>
     </>
   );
+}
+
+function remove(kind: AgentKind, name: string, allowsLosses: boolean): Promise<unknown> {
+  const removal = { name, query: { allow_losses: allowsLosses } };
+  if (kind === 'edges') return personClient.removeEdge(removal);
+  return kind === 'nodes'
+    ? personClient.removeNode(removal)
+    : personClient.removeCollector(removal);
 }

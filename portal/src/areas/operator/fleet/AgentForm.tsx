@@ -2,7 +2,8 @@ import { NumberInput, SegmentedControl, TextInput } from '@mantine/core';
 import { type Fields, WriteForm } from '../../../components/forms/WriteForm.tsx';
 import { operatorMessages } from '../../../messages/operator.ts';
 import { personClient } from '../../../session/session.ts';
-import { freeName } from './free-name.ts';
+import { freeName, isTaken } from './free-name.ts';
+import { listOf } from './list-of.ts';
 import { type AgentKind, joinCommandOf, type MadeCommand } from './join.ts';
 
 const text = operatorMessages.fleet;
@@ -49,11 +50,7 @@ export function AgentForm({ taken, onClose, onMade }: Props) {
         '/exporters/0/prefixes/0': 'prefixes',
         '/addresses/0': 'addresses',
       }}
-      refusal={({ kind, name, devices, exporter, prefixes }) =>
-        name.trim() === '' ||
-        (kind === 'edges' && listOf(devices).length === 0) ||
-        (kind === 'collectors' && (exporter.trim() === '' || prefixes.trim() === ''))
-      }
+      refusal={(draft) => refusalOf(draft, taken)}
       write={async (draft) => {
         const name = draft.name.trim();
         await save(draft, name);
@@ -150,18 +147,32 @@ function AgentFields({ form: { values, getInputProps }, taken }: FieldsProps) {
 
 function save(draft: Draft, name: string): Promise<unknown> {
   const { kind, devices, addresses, memory, listen, exporter, prefixes } = draft;
-  if (kind === 'edges') return personClient.saveEdge({ name, body: { devices: listOf(devices) } });
+  if (kind === 'edges') {
+    return personClient.saveEdge({ name, body: { devices: listOf(devices) } }, ONLY_NEW);
+  }
   if (kind === 'collectors') {
     const isAll = prefixes.trim() === 'all';
     const exporters = [
       { ip: exporter.trim(), prefixes: isAll ? ('all' as const) : listOf(prefixes) },
     ];
-    return personClient.saveCollector({ name, body: { listen: listen.trim(), exporters } });
+    return personClient.saveCollector(
+      { name, body: { listen: listen.trim(), exporters } },
+      ONLY_NEW,
+    );
   }
   const offer = { addresses: listOf(addresses), memory: memory === '' ? null : Number(memory) };
-  return personClient.saveNode({ name, body: offer });
+  return personClient.saveNode({ name, body: offer }, ONLY_NEW);
 }
 
-function listOf(typed: string): string[] {
-  return typed.split(/[\s,]+/).filter((part) => part !== '');
+/** Another tab or program may have made one of this name meanwhile: it is never replaced. */
+const ONLY_NEW = { ifNoneMatch: '*' } as const;
+
+function refusalOf(draft: Draft, taken: Props['taken']): string | boolean {
+  const { kind, name, devices, exporter, prefixes } = draft;
+  if (isTaken(name, taken[kind])) return text.taken(name.trim());
+  return (
+    name.trim() === '' ||
+    (kind === 'edges' && listOf(devices).length === 0) ||
+    (kind === 'collectors' && (exporter.trim() === '' || prefixes.trim() === ''))
+  );
 }

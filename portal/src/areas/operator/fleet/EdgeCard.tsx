@@ -1,4 +1,5 @@
 import type { FleetHealth } from '@portcullis/client/index.ts';
+import { lazy, Suspense, useState } from 'react';
 import EnforceCommand from '../../../components/EnforceCommand.tsx';
 import { Notice } from '../../../components/Notice.tsx';
 import { Pill } from '../../../components/Pill.tsx';
@@ -6,8 +7,11 @@ import { Time } from '../../../components/Time.tsx';
 import { formatCount, formatDuration } from '../../../format.ts';
 import { operatorMessages } from '../../../messages/operator.ts';
 import { AgentButtons } from './AgentButtons.tsx';
+import { EditButton } from './EditButton.tsx';
 import type { MadeCommand } from './join.ts';
 import { readEdgeReport } from './edge-report.ts';
+
+const EdgeForm = lazy(() => import('./EdgeForm.tsx'));
 
 const text = operatorMessages.fleet;
 type Edge = FleetHealth['data']['edges'][number];
@@ -20,11 +24,12 @@ interface Props {
 /** One edge: whether it enforces, how far behind it is, what it refused, and its devices. */
 export function EdgeCard({ edge, onJoin }: Props) {
   const report = readEdgeReport(edge.report);
+  const [isEditing, setEditing] = useState(false);
   return (
     <article className="card" aria-label={edge.name}>
       <div className="row card-pad">
         <h2 className="flat mono">{edge.name}</h2>
-        <span className="dim">{text.site(edge.site)}</span>
+        <span className="dim">{text.atSite(edge.site)}</span>
         <Pill tone={edge.mode === 'enforce' ? 'ok' : 'warn'}>{text.mode(edge.mode)}</Pill>
         <Pill tone={edge.in_service ? 'ok' : 'neutral'}>
           {edge.in_service ? text.inService : text.outOfService}
@@ -32,10 +37,16 @@ export function EdgeCard({ edge, onJoin }: Props) {
         <Lag edge={edge} />
         <div className="row-end dim">
           {edge.last_seen_at === null ? text.neverSeen : <Time at={edge.last_seen_at} />}
+          <EditButton name={edge.name} owner={edge.owner} onEdit={() => setEditing(true)} />
           <AgentButtons kind="edges" name={edge.name} owner={edge.owner} onJoin={onJoin} />
         </div>
       </div>
       <div className="stack card-pad edge-body">
+        {isEditing && (
+          <Suspense>
+            <EdgeForm name={edge.name} onClose={() => setEditing(false)} />
+          </Suspense>
+        )}
         {edge.mode_reason !== null && <Notice kind="warn">{edge.mode_reason}</Notice>}
         {edge.mode === 'observe' && (
           <Notice kind="info">

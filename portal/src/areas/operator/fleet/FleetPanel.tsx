@@ -2,7 +2,7 @@ import type { FleetHealth } from '@portcullis/client/index.ts';
 import { useQuery } from '@tanstack/react-query';
 import { Button } from '@mantine/core';
 import { Plus, Radar, Server, ShieldHalf } from 'lucide-react';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { Card } from '../../../components/Card.tsx';
 import { SecretOnce } from '../../../components/SecretOnce.tsx';
 import { EmptyState } from '../../../components/EmptyState.tsx';
@@ -17,9 +17,14 @@ import { personClient } from '../../../session/session.ts';
 import { EdgeCard } from './EdgeCard.tsx';
 import { AgentButtons } from './AgentButtons.tsx';
 import { AgentForm } from './AgentForm.tsx';
+import { EditButton } from './EditButton.tsx';
 import type { MadeCommand } from './join.ts';
 
 const text = operatorMessages.fleet;
+const FORMS = {
+  nodes: lazy(() => import('./NodeForm.tsx')),
+  collectors: lazy(() => import('./CollectorForm.tsx')),
+} as const;
 const FLEET_MS = 5_000;
 type Health = FleetHealth['data'];
 
@@ -185,6 +190,8 @@ interface AgentProps extends Joining {
 
 function Agent({ kind, agent, about, notes, onJoin }: AgentProps) {
   const { name, owner, connected, last_seen_at: seen } = agent;
+  const [isEditing, setEditing] = useState(false);
+  const Form = FORMS[kind];
   return (
     <li>
       <div>
@@ -194,8 +201,14 @@ function Agent({ kind, agent, about, notes, onJoin }: AgentProps) {
       <div className="row-end">
         <span className="dim">{seen !== null && <Time at={seen} />}</span>
         <Pill tone={connected ? 'ok' : 'bad'}>{connected ? text.connected : text.away}</Pill>
+        <EditButton name={name} owner={owner} onEdit={() => setEditing(true)} />
         <AgentButtons kind={kind} name={name} owner={owner} onJoin={onJoin} />
       </div>
+      {isEditing && (
+        <Suspense>
+          <Form name={name} onClose={() => setEditing(false)} />
+        </Suspense>
+      )}
       {notes.map((note) => (
         <p key={note} className="item-note">
           {note}

@@ -5,3 +5,8 @@ export function freeName(beginning: string, taken: readonly string[]): string {
     if (!taken.includes(name)) return name;
   }
 }
+
+/** Whether a name as it is typed is that of a host that there is. */
+export function isTaken(typed: string, taken: readonly string[]): boolean {
+  return taken.includes(typed.trim());
+}

@@ -1,0 +1,222 @@
+import { createValidator, type Validator } from '@portcullis/contract/validator.ts';
+import { sql } from 'kysely';
+import { type Actor, type AuditEntry, recordAudit } from '../access/index.ts';
+import type { Tx } from '../db/database.ts';
+import { constraintOf } from '../db/failure.ts';
+import { lockInstallation } from '../db/locks.ts';
+import { Batch } from '../fleet/batch.ts';
+import { sameState } from '../http/operations/etag.ts';
+import { conflict, type FieldError, Problem } from '../problem.ts';
+import { type Current, type Kind, type Refuse, subjectOf } from './kind.ts';
+import { kindNamed, type KindName } from './kinds.ts';
+import { differenceOf } from './plan.ts';
+import { readObject } from './read.ts';
+
+/** A change of what is declared, by an operator: one at a time, and not of what the fleet file owns. */
+export async function operate<T>(tx: Tx, change: (batch: Batch) => Promise<T>): Promise<T> {
+  await lockInstallation(tx);
+  try {
+    return await change(new Batch(tx, 'portal'));
+  } catch (error) {
+    throw await explain(error, tx);
+  }
+}
+
+/** Names that somebody else has, by the constraint that says so. */
+const TAKEN: Readonly<Record<string, readonly [pointer: string, detail: string]>> = {
+  // Others wrote at the same time: agents, or a release that does not take the lock.
+  holdings_one_holder: [
+    '/prefix',
+    'Another organisation was given it at the same time: look again.',
+  ],
+  organisations_external_id_key: ['/external_id', 'Another organisation has this external id.'],
+  game_servers_external_id: [
+    '/external_id',
+    'Another server of the organisation has this external id.',
+  ],
+};
+
+async function explain(error: unknown, tx: Tx): Promise<unknown> {
+  if (error instanceof Problem && error.code === 'managed_by_fleet_file') {
+    const { rows } = await sql<{ path: string }>`
+      select path from fleet_applies order by id desc limit 1`.execute(tx);
+    const [{ path } = { path: null }] = rows;
+    return path === null ? error : new Problem(error.code, `${error.detail} It is ${path}.`);
+  }
+  const taken = TAKEN[constraintOf(error) ?? ''];
+  return taken === undefined ? error : conflict(taken[1], taken[0]);
+}
+
+/** The conditions of a write (RFC 9110, 13), and what it may end. */
+export interface WriteTerms {
+  readonly actor: Actor;
+  readonly ifMatch?: string | null;
+  readonly ifNoneMatch?: string | null;
+  /** Also if something would be lost. */
+  readonly allowsLosses?: boolean;
+}
+
+export interface Written<T extends object> {
+  readonly current: Current<T>;
+  readonly isNew: boolean;
+  /** Null when nothing changed for edges. */
+  readonly generation: number | null;
+}
+
+/**
+ * Creates or changes an object of the side that writes. `make`: the object from what there is (null: nothing yet), with
+ * defaults left out. Throws 412, 422 or the loss, and then nothing is changed.
+ */
+export async function saveByHand<T extends object>(
+  batch: Batch,
+  kind: Kind<T>,
+  key: string,
+  make: (before: Current<T> | null) => object,
+  terms: WriteTerms,
+): Promise<Written<T>> {
+  const { tx } = batch;
+  const before = await loadForWrite(batch, kind, key, terms);
+  const given = make(before);
+  const object = readWhole(kind, given, before?.object ?? null);
+  await requireReferences(tx, kind, object);
+  const difference = differenceOf(kind, before, object);
+  if (difference === null && before !== null)
+    return { current: before, isNew: false, generation: null };
+  if (before !== null) refuseLosses(kind.losses?.({ before, after: object, isLast: false }), terms);
+  await kind.save(batch, [{ object, before }]);
+  const action = `${kind.name}.${before === null ? 'create' : 'change'}`;
+  const organisationId = await organisationOf(tx, kind, object);
+  const detail = { words: difference?.words ?? '' };
+  const target = `${kind.name}:${key}`;
+  const generation = await finish(batch, terms.actor, { organisationId, action, target, detail });
+  const [current] = await kind.load(tx, [key]);
+  if (current === undefined) throw new Error(`the ${subjectOf(kind, object)} was not saved`);
+  return { current, isNew: before === null, generation };
+}
+
+/** Creates or changes an object that control declares by itself, such as the node of its own host. */
+export async function saveDeclared(batch: Batch, name: KindName, given: object): Promise<void> {
+  const kind = kindNamed(name);
+  if (kind === undefined) throw new Error(`there is no kind ${name}`);
+  const key = kind.key(given);
+  const [before = null] = await kind.load(batch.tx, [key]);
+  const object = readWhole(kind, given, before?.object ?? null);
+  await kind.save(batch, [{ object, before }]);
+}
+
+/** Removes an object of the side that writes. */
+export async function removeByHand<T extends object>(
+  batch: Batch,
+  kind: Kind<T>,
+  key: string,
+  terms: WriteTerms,
+): Promise<void> {
+  const before = await loadForWrite(batch, kind, key, terms);
+  if (before === null) throw noSuch(kind, key);
+  const hindrance = kind.hindrance?.(before) ?? null;
+  if (hindrance !== null) throw conflict(hindrance);
+  if (kind.losses !== undefined && terms.allowsLosses !== true) {
+    const isLast = (await kind.load(batch.tx)).length === 1;
+    refuseLosses(kind.losses({ before, after: null, isLast }), terms);
+  }
+  await kind.remove(batch, [before]);
+  const organisationId = await organisationOf(batch.tx, kind, before.object);
+  const [action, target] = [`${kind.name}.remove`, `${kind.name}:${key}`];
+  await finish(batch, terms.actor, { organisationId, action, target });
+}
+
+export function noSuch(kind: Pick<Kind, 'name'>, key: string): Problem {
+  const called = kind.name.replaceAll('-', ' ');
+  return new Problem('not_found', `There is no ${called} "${key.slice(0, 100)}".`);
+}
+
+/** The state that `If-Match` compares. */
+export function stateOf<T extends object>(kind: Kind<T>, { object, owner }: Current<T>): string {
+  return JSON.stringify({ ...(kind.view?.(object) ?? object), owner });
+}
+
+async function loadForWrite<T extends object>(
+  batch: Batch,
+  kind: Kind<T>,
+  key: string,
+  { ifMatch = null, ifNoneMatch = null }: WriteTerms,
+): Promise<Current<T> | null> {
+  await kind.lock?.(batch.tx, key);
+  const [before = null] = await kind.load(batch.tx, [key]);
+  const called = `${kind.name.replaceAll('-', ' ')} ${key}`;
+  const isSame = (tags: string) => before !== null && sameState(tags, stateOf(kind, before));
+  if (ifNoneMatch !== null && isSame(ifNoneMatch)) {
+    throw new Problem('precondition_failed', `There is a ${called} already. Nothing was changed.`);
+  }
+  if (ifMatch !== null && !isSame(ifMatch)) {
+    const why = before === null ? 'is not there' : 'was changed since it was read';
+    throw new Problem('precondition_failed', `The ${called} ${why}. Read it again.`);
+  }
+  if (before !== null) batch.requireOwn(before.owner, `The ${subjectOf(kind, before.object)}`);
+  return before;
+}
+
+const validators = new WeakMap<object, Validator<unknown>>();
+
+/** Reads a whole object, also one that no validator has seen. Throws 422 with every mistake at its place. */
+function readWhole<T extends object>(kind: Kind<T>, given: object, before: T | null): T {
+  const validator = validators.get(kind.schema) ?? createValidator(kind.schema);
+  validators.set(kind.schema, validator);
+  const errors: FieldError[] = validator.fits(given)
+    ? []
+    : validator.explain(given).map(({ pointer, detail }) => ({ pointer, detail }));
+  if (errors.length === 0) {
+    const refuse: Refuse = (pointer, detail) => errors.push({ pointer, detail });
+    const object = readObject(kind, given, refuse);
+    kind.checkByHand?.(object, refuse);
+    const whole = kind.inherit?.(object, before, refuse) ?? object;
+    if (errors.length === 0) return whole;
+  }
+  throw new Problem('invalid_request', errors.map(({ detail }) => detail).join(' '), { errors });
+}
+
+async function requireReferences<T extends object>(
+  tx: Tx,
+  kind: Kind<T>,
+  object: T,
+): Promise<void> {
+  for (const { kind: name, pointer, ...reference } of kind.refersTo) {
+    const key = reference.key(object);
+    const other = kindNamed(name);
+    if (key === null || other === undefined) continue;
+    if ((await other.load(tx, [key])).length > 0) continue;
+    const detail = `There is no ${name.replaceAll('-', ' ')} ${key}.`;
+    throw new Problem('invalid_request', detail, { errors: [{ pointer, detail }] });
+  }
+}
+
+function refuseLosses(losses: readonly string[] = [], { allowsLosses = false }: WriteTerms): void {
+  if (allowsLosses || losses.length === 0) return;
+  throw new Problem(
+    'live_objects',
+    `${losses.join(' ')} Nothing was changed: allow_losses=true does it.`,
+  );
+}
+
+async function organisationOf<T extends object>(
+  tx: Tx,
+  kind: Kind<T>,
+  object: T,
+): Promise<number | null> {
+  const slug = kind.organisation?.(object);
+  if (slug === undefined) return null;
+  const { rows } = await sql<{ id: number }>`
+    select id from organisations where slug = ${slug}`.execute(tx);
+  return rows[0]?.id ?? null;
+}
+
+/** Takes the generation and writes the audit trail. */
+async function finish(
+  batch: Batch,
+  actor: Actor,
+  entry: Omit<AuditEntry, 'actor' | 'generation'>,
+): Promise<number | null> {
+  const generation = await batch.takeGeneration(entry.action);
+  await recordAudit(batch.tx, { ...entry, actor, generation });
+  return generation;
+}

@@ -1,0 +1,65 @@
+import type { Form } from '@portcullis/contract/schemas/declared/shapes.ts';
+import { formatAddress, parseAddress } from '@portcullis/core/net/address.ts';
+import { formatCidr, formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
+import type { Parsed } from '@portcullis/core/net/parsed.ts';
+import { parsePortExpression } from '@portcullis/core/net/ports.ts';
+import { timeView } from '../http/operations/view.ts';
+
+/** The forms of texts: each text in its one spelling, or a sentence that says why it is none. */
+export const FORMS: Readonly<Record<Form, (text: string) => Parsed<string>>> = {
+  cidr: parseNetwork,
+  address: parseHost,
+  ports: parsePorts,
+  moment(text) {
+    const moment = parseMoment(text);
+    return moment.ok ? { ok: true, value: timeView(moment.value) } : moment;
+  },
+};
+
+/** Parses a network or an address to a CIDR. */
+function parseNetwork(text: string): Parsed<string> {
+  const parsed = parseCidr(text);
+  if (parsed.ok) return { ok: true, value: formatCidr(parsed.value) };
+  return { ok: false, reason: `"${text}" is no network: ${parsed.reason}.` };
+}
+
+function parseHost(text: string): Parsed<string> {
+  const parsed = parseAddress(text);
+  if (parsed.ok) return { ok: true, value: formatAddress(parsed.value) };
+  return { ok: false, reason: `"${text}" is no address: ${parsed.reason}.` };
+}
+
+/** Parses a port expression to its canonical form: `80,443-445`. */
+function parsePorts(expression: string): Parsed<string> {
+  const parsed = parsePortExpression(expression);
+  if (!parsed.ok) return { ok: false, reason: `${parsed.reason}.` };
+  const parts = parsed.value.map(({ low, high }) => (low === high ? `${low}` : `${low}-${high}`));
+  return { ok: true, value: parts.join(',') };
+}
+
+/** The network for people: a single address without its length. */
+export function showCidr(cidr: string): string {
+  const parsed = parseCidr(cidr);
+  return parsed.ok ? formatNetwork(parsed.value) : cidr;
+}
+
+/** Makes a parser's reason a sentence. */
+export function sentence(reason: string): string {
+  const text = reason.charAt(0).toUpperCase() + reason.slice(1);
+  return /[.?!]$/.test(text) ? text : `${text}.`;
+}
+
+/** Parses an RFC 3339 time with an offset, and checks the calendar. */
+export function parseMoment(text: string): Parsed<Date> {
+  const form = /^(\d{4})-(\d\d)-(\d\d)T\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:\d\d)$/.exec(text);
+  const value = new Date(text);
+  const [, year, month, day] = form ?? [];
+  const midnight = new Date(`${year}-${month}-${day}T00:00:00Z`);
+  if (form !== null && !Number.isNaN(value.getTime()) && midnight.getUTCDate() === Number(day)) {
+    return { ok: true, value };
+  }
+  return {
+    ok: false,
+    reason: `"${text}" is no moment: write it with an offset, such as 2026-01-01T00:00:00+00:00.`,
+  };
+}

@@ -1,0 +1,64 @@
+import { NumberInput, TextInput } from '@mantine/core';
+import type { DeclaredNode } from '@portcullis/client/index.ts';
+import { operatorMessages } from '../../../messages/operator.ts';
+import { personClient } from '../../../session/session.ts';
+import { DeclaredForm, type HostFormProps } from './DeclaredForm.tsx';
+import { listOf } from './list-of.ts';
+
+const text = operatorMessages.fleet;
+
+/** Changes what a node offers. */
+export default function NodeForm({ name, onClose }: HostFormProps) {
+  return (
+    <DeclaredForm
+      kind="node"
+      name={name}
+      onClose={onClose}
+      read={(signal) => personClient.readNode({ name }, { signal })}
+      draftOf={draftOf}
+      lacks={() => false}
+      change={({ memory, disk, addresses, ports }, { headers, ...call }) => {
+        const body = {
+          memory: numberOf(memory),
+          disk: numberOf(disk),
+          addresses: listOf(addresses),
+          ports: ports.trim() === '' ? null : ports.trim(),
+        };
+        return personClient.changeNode({ ...call, body }, headers);
+      }}
+    >
+      {({ getInputProps }) => (
+        <div className="form-row">
+          {(['memory', 'disk'] as const).map((field) => (
+            <NumberInput
+              key={field}
+              className="field-s"
+              label={text[field]}
+              placeholder={text.memoryText}
+              min={1}
+              allowDecimal={false}
+              hideControls
+              {...getInputProps(field)}
+            />
+          ))}
+          <TextInput
+            className="field"
+            label={text.addresses}
+            placeholder={text.addressesText}
+            {...getInputProps('addresses')}
+          />
+          <TextInput className="field" label={text.givenPorts} {...getInputProps('ports')} />
+        </div>
+      )}
+    </DeclaredForm>
+  );
+}
+
+function draftOf({ memory, disk, addresses, ports }: DeclaredNode) {
+  const shown = (mib: number | null): number | string => mib ?? '';
+  return { memory: shown(memory), disk: shown(disk), addresses: addresses.join(', '), ports };
+}
+
+function numberOf(typed: number | string): number | null {
+  return typed === '' ? null : Number(typed);
+}
