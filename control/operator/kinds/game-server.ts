@@ -92,7 +92,8 @@ export const server = defineKind<typeof SERVER, ServerObject, StoredServer['fact
       }
     }
   },
-  checkStored(servers, byHand, refuse) {
+  checkStored(servers, others, refuse) {
+    const byHand = others.filter(({ owner }) => owner === 'portal');
     const taken = new Map(
       byHand.flatMap((row) =>
         boundPorts(row.object.allocations).map((bound) => [bound, row.object] as const),
