@@ -5126,196 +5126,196 @@ export interface OperatorOperations {
   };
 }
 
-/** Where each operation is. */
+/** Where the operations of each version are: id, method (`!` where it takes an Idempotency-Key) and path. */
 export const OPERATIONS = {
-  readFirewallAddress: { method: 'GET', version: 'v1', path: '/firewall/ips/{ip}', idempotent: false },
-  listAvailableFilters: { method: 'GET', version: 'v1', path: '/firewall/ips/{ip}/filters/available', idempotent: false },
-  createRules: { method: 'POST', version: 'v1', path: '/firewall/ips/{ip}/rules', idempotent: true },
-  deleteRules: { method: 'DELETE', version: 'v1', path: '/firewall/ips/{ip}/rules', idempotent: true },
-  applyFilters: { method: 'POST', version: 'v1', path: '/firewall/ips/{ip}/filters', idempotent: true },
-  deleteFilters: { method: 'DELETE', version: 'v1', path: '/firewall/ips/{ip}/filters', idempotent: true },
-  listGameServers: { method: 'GET', version: 'v1', path: '/game-servers', idempotent: false },
-  readGameServer: { method: 'GET', version: 'v1', path: '/game-servers/{slice}', idempotent: false },
-  sendPowerSignal: { method: 'POST', version: 'v1', path: '/game-servers/{slice}/power', idempotent: true },
-  sendCommand: { method: 'POST', version: 'v1', path: '/game-servers/{slice}/command', idempotent: true },
-  listAttacks: { method: 'GET', version: 'v1', path: '/attacks', idempotent: false },
-  listHeldAddresses: { method: 'GET', version: 'x1', path: '/firewall/ips', idempotent: false },
-  readAcceptedAddress: { method: 'GET', version: 'x1', path: '/firewall/ips/{ip}', idempotent: false },
-  replaceAddress: { method: 'PUT', version: 'x1', path: '/firewall/ips/{ip}', idempotent: false },
-  addRules: { method: 'POST', version: 'x1', path: '/firewall/ips/{ip}/rules', idempotent: true },
-  setFilterSettings: { method: 'PUT', version: 'x1', path: '/firewall/ips/{ip}/filter-settings', idempotent: false },
-  setDefault: { method: 'PUT', version: 'x1', path: '/firewall/defaults', idempotent: false },
-  previewDefault: { method: 'GET', version: 'x1', path: '/firewall/ips/{ip}/default-preview', idempotent: false },
-  explainPacket: { method: 'POST', version: 'x1', path: '/firewall/ips/{ip}/explain', idempotent: false },
-  readDrops: { method: 'GET', version: 'x1', path: '/firewall/ips/{ip}/drops', idempotent: false },
-  readTraffic: { method: 'GET', version: 'x1', path: '/firewall/ips/{ip}/traffic', idempotent: false },
-  dryRun: { method: 'POST', version: 'x1', path: '/firewall/ips/{ip}/dry-run', idempotent: false },
-  listFilters: { method: 'GET', version: 'x1', path: '/firewall/filters', idempotent: false },
-  listBlockedSources: { method: 'GET', version: 'x1', path: '/firewall/blocked', idempotent: false },
-  blockSources: { method: 'POST', version: 'x1', path: '/firewall/blocked', idempotent: true },
-  unblockSources: { method: 'DELETE', version: 'x1', path: '/firewall/blocked', idempotent: true },
-  listGameServerStatuses: { method: 'GET', version: 'x1', path: '/game-servers', idempotent: false },
-  readGameServerBuild: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/build', idempotent: false },
-  readGameServerHistory: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/history', idempotent: false },
-  readConsole: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/console', idempotent: false },
-  reinstallGameServer: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/reinstall', idempotent: true },
-  listFiles: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/files', idempotent: false },
-  deleteFiles: { method: 'DELETE', version: 'x1', path: '/game-servers/{slice}/files', idempotent: true },
-  readFile: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/files/content', idempotent: false },
-  writeFile: { method: 'PUT', version: 'x1', path: '/game-servers/{slice}/files/content', idempotent: false },
-  makeFolder: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/files/folders', idempotent: true },
-  moveFiles: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/files/move', idempotent: true },
-  copyFile: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/files/copy', idempotent: true },
-  archiveFiles: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/files/archive', idempotent: true },
-  unpackFile: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/files/unpack', idempotent: true },
-  setFileModes: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/files/mode', idempotent: true },
-  searchFiles: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/files/search', idempotent: false },
-  measureFiles: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/files/usage', idempotent: false },
-  listDeletedFiles: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/files/bin', idempotent: false },
-  emptyBin: { method: 'DELETE', version: 'x1', path: '/game-servers/{slice}/files/bin', idempotent: true },
-  restoreFiles: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/files/bin/restore', idempotent: true },
-  listFileJobs: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/files/jobs', idempotent: false },
-  cancelFileJob: { method: 'DELETE', version: 'x1', path: '/game-servers/{slice}/files/jobs/{job}', idempotent: true },
-  listServerPeople: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/people', idempotent: false },
-  inviteToServer: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/people', idempotent: true },
-  setServerRights: { method: 'PUT', version: 'x1', path: '/game-servers/{slice}/people/{person}', idempotent: false },
-  removeFromServer: { method: 'DELETE', version: 'x1', path: '/game-servers/{slice}/people/{person}', idempotent: true },
-  withdrawServerInvitation: { method: 'DELETE', version: 'x1', path: '/game-servers/{slice}/invitations/{invitation}', idempotent: true },
-  listServerActivity: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/activity', idempotent: false },
-  readAttack: { method: 'GET', version: 'x1', path: '/attacks/{attack}', idempotent: false },
-  cancelMitigations: { method: 'DELETE', version: 'x1', path: '/attacks/{attack}/mitigations', idempotent: true },
-  acceptTraffic: { method: 'POST', version: 'x1', path: '/attacks/{attack}/accept', idempotent: true },
-  forgetTraffic: { method: 'DELETE', version: 'x1', path: '/attacks/{attack}/accept', idempotent: true },
-  readCaller: { method: 'GET', version: 'x1', path: '/caller', idempotent: false },
-  signIn: { method: 'POST', version: 'portal', path: '/sign-in', idempotent: false },
-  beginPasskeySignIn: { method: 'POST', version: 'portal', path: '/sign-in/passkey/options', idempotent: false },
-  signInWithPasskey: { method: 'POST', version: 'portal', path: '/sign-in/passkey', idempotent: false },
-  readLink: { method: 'POST', version: 'portal', path: '/links/read', idempotent: false },
-  acceptLink: { method: 'POST', version: 'portal', path: '/links/accept', idempotent: false },
-  readSession: { method: 'GET', version: 'portal', path: '/session', idempotent: false },
-  signOut: { method: 'DELETE', version: 'portal', path: '/session', idempotent: false },
-  readAccount: { method: 'GET', version: 'portal', path: '/account', idempotent: false },
-  listSessions: { method: 'GET', version: 'portal', path: '/account/sessions', idempotent: false },
-  endSession: { method: 'DELETE', version: 'portal', path: '/account/sessions/{session}', idempotent: false },
-  renameAccount: { method: 'PUT', version: 'portal', path: '/account/name', idempotent: false },
-  changePassword: { method: 'PUT', version: 'portal', path: '/account/password', idempotent: false },
-  beginTotp: { method: 'POST', version: 'portal', path: '/account/totp', idempotent: false },
-  confirmTotp: { method: 'PUT', version: 'portal', path: '/account/totp', idempotent: false },
-  removeTotp: { method: 'DELETE', version: 'portal', path: '/account/totp', idempotent: false },
-  renewRecoveryCodes: { method: 'POST', version: 'portal', path: '/account/recovery-codes', idempotent: false },
-  beginPasskey: { method: 'POST', version: 'portal', path: '/account/passkeys/options', idempotent: false },
-  addPasskey: { method: 'POST', version: 'portal', path: '/account/passkeys', idempotent: false },
-  deletePasskey: { method: 'DELETE', version: 'portal', path: '/account/passkeys/{passkey}', idempotent: false },
-  listMembers: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/members', idempotent: false },
-  changeMember: { method: 'PUT', version: 'portal', path: '/organisations/{organisation}/members/{member}', idempotent: false },
-  removeMember: { method: 'DELETE', version: 'portal', path: '/organisations/{organisation}/members/{member}', idempotent: false },
-  inviteMember: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/invitations', idempotent: false },
-  withdrawInvitation: { method: 'DELETE', version: 'portal', path: '/organisations/{organisation}/invitations/{invitation}', idempotent: false },
-  renameOrganisation: { method: 'PUT', version: 'portal', path: '/organisations/{organisation}/name', idempotent: false },
-  listPeople: { method: 'GET', version: 'portal', path: '/operator/people', idempotent: false },
-  changePerson: { method: 'PUT', version: 'portal', path: '/operator/people/{person}', idempotent: false },
-  createResetLink: { method: 'POST', version: 'portal', path: '/operator/people/{person}/reset', idempotent: false },
-  invitePerson: { method: 'POST', version: 'portal', path: '/operator/invitations', idempotent: false },
-  listLinks: { method: 'GET', version: 'portal', path: '/operator/links', idempotent: false },
-  withdrawLink: { method: 'DELETE', version: 'portal', path: '/operator/links/{link}', idempotent: false },
-  actFor: { method: 'PUT', version: 'portal', path: '/operator/acting', idempotent: false },
-  stopActing: { method: 'DELETE', version: 'portal', path: '/operator/acting', idempotent: false },
-  listNotedAddresses: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/firewall/notes', idempotent: false },
-  listRuleNotes: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/firewall/ips/{ip}/notes', idempotent: false },
-  saveRuleNote: { method: 'PUT', version: 'portal', path: '/organisations/{organisation}/firewall/rules/{rule}/note', idempotent: false },
-  readHistory: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/firewall/ips/{ip}/history', idempotent: false },
-  undoChange: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/firewall/ips/{ip}/undo', idempotent: false },
-  restoreAddress: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/firewall/ips/{ip}/restore', idempotent: false },
-  listGroups: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/groups', idempotent: false },
-  createGroup: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/groups', idempotent: false },
-  saveGroup: { method: 'PUT', version: 'portal', path: '/organisations/{organisation}/groups/{group}', idempotent: false },
-  deleteGroup: { method: 'DELETE', version: 'portal', path: '/organisations/{organisation}/groups/{group}', idempotent: false },
-  previewNewGroup: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/groups/preview', idempotent: false },
-  previewGroup: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/groups/{group}/preview', idempotent: false },
-  listGeoRules: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/geo-rules', idempotent: false },
-  createGeoRule: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/geo-rules', idempotent: false },
-  saveGeoRule: { method: 'PUT', version: 'portal', path: '/organisations/{organisation}/geo-rules/{geo_rule}', idempotent: false },
-  deleteGeoRule: { method: 'DELETE', version: 'portal', path: '/organisations/{organisation}/geo-rules/{geo_rule}', idempotent: false },
-  listKeys: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/keys', idempotent: false },
-  createKey: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/keys', idempotent: false },
-  revokeKey: { method: 'DELETE', version: 'portal', path: '/organisations/{organisation}/keys/{key}', idempotent: false },
-  joinFleet: { method: 'POST', version: 'portal', path: '/agents/join', idempotent: false },
-  readAgentState: { method: 'POST', version: 'portal', path: '/agents/state', idempotent: false },
-  listWebhooks: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/webhooks', idempotent: false },
-  createWebhook: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/webhooks', idempotent: false },
-  saveWebhook: { method: 'PUT', version: 'portal', path: '/organisations/{organisation}/webhooks/{webhook}', idempotent: false },
-  deleteWebhook: { method: 'DELETE', version: 'portal', path: '/organisations/{organisation}/webhooks/{webhook}', idempotent: false },
-  rotateWebhookSecret: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/webhooks/{webhook}/secret', idempotent: false },
-  testWebhook: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/webhooks/{webhook}/test', idempotent: false },
-  listWebhookDeliveries: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/webhooks/{webhook}/deliveries', idempotent: false },
-  redeliver: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/webhooks/{webhook}/deliveries/{delivery}/redeliver', idempotent: false },
-  suggestThresholds: { method: 'GET', version: 'operator', path: '/organisations/{slug}/threshold-suggestions', idempotent: false },
-  listOrganisationKeys: { method: 'GET', version: 'operator', path: '/organisations/{slug}/keys', idempotent: false },
-  createOrganisationKey: { method: 'POST', version: 'operator', path: '/organisations/{slug}/keys', idempotent: true },
-  revokeOrganisationKey: { method: 'DELETE', version: 'operator', path: '/organisations/{slug}/keys/{key}', idempotent: true },
-  listEggs: { method: 'GET', version: 'operator', path: '/eggs', idempotent: false },
-  readEgg: { method: 'POST', version: 'operator', path: '/eggs/read', idempotent: true },
-  listImages: { method: 'GET', version: 'operator', path: '/images', idempotent: false },
-  makeImage: { method: 'POST', version: 'operator', path: '/nodes/{name}/images/{image}', idempotent: true },
-  createServer: { method: 'POST', version: 'operator', path: '/game-servers', idempotent: true },
-  listServers: { method: 'GET', version: 'operator', path: '/game-servers', idempotent: false },
-  readServerEgg: { method: 'GET', version: 'operator', path: '/game-servers/{uuid}/egg', idempotent: false },
-  suspendServer: { method: 'POST', version: 'operator', path: '/game-servers/{uuid}/suspend', idempotent: true },
-  unsuspendServer: { method: 'POST', version: 'operator', path: '/game-servers/{uuid}/unsuspend', idempotent: true },
-  reinstallServer: { method: 'POST', version: 'operator', path: '/game-servers/{uuid}/reinstall', idempotent: true },
-  readFleetHealth: { method: 'GET', version: 'operator', path: '/fleet', idempotent: false },
-  readEnforceCommand: { method: 'GET', version: 'operator', path: '/fleet/enforce-command', idempotent: false },
-  createJoinCommand: { method: 'POST', version: 'operator', path: '/fleet/{kind}/{name}/join', idempotent: true },
-  approveHosts: { method: 'POST', version: 'operator', path: '/fleet/{kind}/{name}/approve', idempotent: true },
-  readAuditTrail: { method: 'GET', version: 'operator', path: '/audit', idempotent: false },
-  listOrganisations: { method: 'GET', version: 'operator', path: '/organisations', idempotent: false },
-  readOrganisation: { method: 'GET', version: 'operator', path: '/organisations/{slug}', idempotent: false },
-  saveOrganisation: { method: 'PUT', version: 'operator', path: '/organisations/{slug}', idempotent: false },
-  changeOrganisation: { method: 'PATCH', version: 'operator', path: '/organisations/{slug}', idempotent: false },
-  removeOrganisation: { method: 'DELETE', version: 'operator', path: '/organisations/{slug}', idempotent: true },
-  listAsns: { method: 'GET', version: 'operator', path: '/asns', idempotent: false },
-  readAsn: { method: 'GET', version: 'operator', path: '/asns/{asn}', idempotent: false },
-  saveAsn: { method: 'PUT', version: 'operator', path: '/asns/{asn}', idempotent: false },
-  changeAsn: { method: 'PATCH', version: 'operator', path: '/asns/{asn}', idempotent: false },
-  removeAsn: { method: 'DELETE', version: 'operator', path: '/asns/{asn}', idempotent: true },
-  listServices: { method: 'GET', version: 'operator', path: '/organisations/{organisation}/services', idempotent: false },
-  readService: { method: 'GET', version: 'operator', path: '/organisations/{organisation}/services/{id}', idempotent: false },
-  saveService: { method: 'PUT', version: 'operator', path: '/organisations/{organisation}/services/{id}', idempotent: false },
-  changeService: { method: 'PATCH', version: 'operator', path: '/organisations/{organisation}/services/{id}', idempotent: false },
-  removeService: { method: 'DELETE', version: 'operator', path: '/organisations/{organisation}/services/{id}', idempotent: true },
-  listHoldings: { method: 'GET', version: 'operator', path: '/organisations/{organisation}/holdings', idempotent: false },
-  createHolding: { method: 'POST', version: 'operator', path: '/organisations/{organisation}/holdings', idempotent: true },
-  readHolding: { method: 'GET', version: 'operator', path: '/organisations/{organisation}/holdings/{id}', idempotent: false },
-  saveHolding: { method: 'PUT', version: 'operator', path: '/organisations/{organisation}/holdings/{id}', idempotent: false },
-  changeHolding: { method: 'PATCH', version: 'operator', path: '/organisations/{organisation}/holdings/{id}', idempotent: false },
-  removeHolding: { method: 'DELETE', version: 'operator', path: '/organisations/{organisation}/holdings/{id}', idempotent: true },
-  listNodes: { method: 'GET', version: 'operator', path: '/nodes', idempotent: false },
-  readNode: { method: 'GET', version: 'operator', path: '/nodes/{name}', idempotent: false },
-  saveNode: { method: 'PUT', version: 'operator', path: '/nodes/{name}', idempotent: false },
-  changeNode: { method: 'PATCH', version: 'operator', path: '/nodes/{name}', idempotent: false },
-  removeNode: { method: 'DELETE', version: 'operator', path: '/nodes/{name}', idempotent: true },
-  listBaselines: { method: 'GET', version: 'operator', path: '/baseline', idempotent: false },
-  readBaseline: { method: 'GET', version: 'operator', path: '/baseline/{prefix}', idempotent: false },
-  saveBaseline: { method: 'PUT', version: 'operator', path: '/baseline/{prefix}', idempotent: false },
-  changeBaseline: { method: 'PATCH', version: 'operator', path: '/baseline/{prefix}', idempotent: false },
-  removeBaseline: { method: 'DELETE', version: 'operator', path: '/baseline/{prefix}', idempotent: true },
-  listEdges: { method: 'GET', version: 'operator', path: '/edges', idempotent: false },
-  readEdge: { method: 'GET', version: 'operator', path: '/edges/{name}', idempotent: false },
-  saveEdge: { method: 'PUT', version: 'operator', path: '/edges/{name}', idempotent: false },
-  changeEdge: { method: 'PATCH', version: 'operator', path: '/edges/{name}', idempotent: false },
-  removeEdge: { method: 'DELETE', version: 'operator', path: '/edges/{name}', idempotent: true },
-  listCollectors: { method: 'GET', version: 'operator', path: '/collectors', idempotent: false },
-  readCollector: { method: 'GET', version: 'operator', path: '/collectors/{name}', idempotent: false },
-  saveCollector: { method: 'PUT', version: 'operator', path: '/collectors/{name}', idempotent: false },
-  changeCollector: { method: 'PATCH', version: 'operator', path: '/collectors/{name}', idempotent: false },
-  removeCollector: { method: 'DELETE', version: 'operator', path: '/collectors/{name}', idempotent: true },
-  listResponders: { method: 'GET', version: 'operator', path: '/responders', idempotent: false },
-  readResponder: { method: 'GET', version: 'operator', path: '/responders/{name}', idempotent: false },
-  saveResponder: { method: 'PUT', version: 'operator', path: '/responders/{name}', idempotent: false },
-  changeResponder: { method: 'PATCH', version: 'operator', path: '/responders/{name}', idempotent: false },
-  removeResponder: { method: 'DELETE', version: 'operator', path: '/responders/{name}', idempotent: true },
-  readServer: { method: 'GET', version: 'operator', path: '/game-servers/{uuid}', idempotent: false },
-  saveServer: { method: 'PUT', version: 'operator', path: '/game-servers/{uuid}', idempotent: false },
-  changeServer: { method: 'PATCH', version: 'operator', path: '/game-servers/{uuid}', idempotent: false },
-  removeServer: { method: 'DELETE', version: 'operator', path: '/game-servers/{uuid}', idempotent: true },
+  v1: `readFirewallAddress GET /firewall/ips/{ip}
+listAvailableFilters GET /firewall/ips/{ip}/filters/available
+createRules POST! /firewall/ips/{ip}/rules
+deleteRules DELETE! /firewall/ips/{ip}/rules
+applyFilters POST! /firewall/ips/{ip}/filters
+deleteFilters DELETE! /firewall/ips/{ip}/filters
+listGameServers GET /game-servers
+readGameServer GET /game-servers/{slice}
+sendPowerSignal POST! /game-servers/{slice}/power
+sendCommand POST! /game-servers/{slice}/command
+listAttacks GET /attacks`,
+  x1: `listHeldAddresses GET /firewall/ips
+readAcceptedAddress GET /firewall/ips/{ip}
+replaceAddress PUT /firewall/ips/{ip}
+addRules POST! /firewall/ips/{ip}/rules
+setFilterSettings PUT /firewall/ips/{ip}/filter-settings
+setDefault PUT /firewall/defaults
+previewDefault GET /firewall/ips/{ip}/default-preview
+explainPacket POST /firewall/ips/{ip}/explain
+readDrops GET /firewall/ips/{ip}/drops
+readTraffic GET /firewall/ips/{ip}/traffic
+dryRun POST /firewall/ips/{ip}/dry-run
+listFilters GET /firewall/filters
+listBlockedSources GET /firewall/blocked
+blockSources POST! /firewall/blocked
+unblockSources DELETE! /firewall/blocked
+listGameServerStatuses GET /game-servers
+readGameServerBuild GET /game-servers/{slice}/build
+readGameServerHistory GET /game-servers/{slice}/history
+readConsole GET /game-servers/{slice}/console
+reinstallGameServer POST! /game-servers/{slice}/reinstall
+listFiles GET /game-servers/{slice}/files
+deleteFiles DELETE! /game-servers/{slice}/files
+readFile GET /game-servers/{slice}/files/content
+writeFile PUT /game-servers/{slice}/files/content
+makeFolder POST! /game-servers/{slice}/files/folders
+moveFiles POST! /game-servers/{slice}/files/move
+copyFile POST! /game-servers/{slice}/files/copy
+archiveFiles POST! /game-servers/{slice}/files/archive
+unpackFile POST! /game-servers/{slice}/files/unpack
+setFileModes POST! /game-servers/{slice}/files/mode
+searchFiles GET /game-servers/{slice}/files/search
+measureFiles GET /game-servers/{slice}/files/usage
+listDeletedFiles GET /game-servers/{slice}/files/bin
+emptyBin DELETE! /game-servers/{slice}/files/bin
+restoreFiles POST! /game-servers/{slice}/files/bin/restore
+listFileJobs GET /game-servers/{slice}/files/jobs
+cancelFileJob DELETE! /game-servers/{slice}/files/jobs/{job}
+listServerPeople GET /game-servers/{slice}/people
+inviteToServer POST! /game-servers/{slice}/people
+setServerRights PUT /game-servers/{slice}/people/{person}
+removeFromServer DELETE! /game-servers/{slice}/people/{person}
+withdrawServerInvitation DELETE! /game-servers/{slice}/invitations/{invitation}
+listServerActivity GET /game-servers/{slice}/activity
+readAttack GET /attacks/{attack}
+cancelMitigations DELETE! /attacks/{attack}/mitigations
+acceptTraffic POST! /attacks/{attack}/accept
+forgetTraffic DELETE! /attacks/{attack}/accept
+readCaller GET /caller`,
+  portal: `signIn POST /sign-in
+beginPasskeySignIn POST /sign-in/passkey/options
+signInWithPasskey POST /sign-in/passkey
+readLink POST /links/read
+acceptLink POST /links/accept
+readSession GET /session
+signOut DELETE /session
+readAccount GET /account
+listSessions GET /account/sessions
+endSession DELETE /account/sessions/{session}
+renameAccount PUT /account/name
+changePassword PUT /account/password
+beginTotp POST /account/totp
+confirmTotp PUT /account/totp
+removeTotp DELETE /account/totp
+renewRecoveryCodes POST /account/recovery-codes
+beginPasskey POST /account/passkeys/options
+addPasskey POST /account/passkeys
+deletePasskey DELETE /account/passkeys/{passkey}
+listMembers GET /organisations/{organisation}/members
+changeMember PUT /organisations/{organisation}/members/{member}
+removeMember DELETE /organisations/{organisation}/members/{member}
+inviteMember POST /organisations/{organisation}/invitations
+withdrawInvitation DELETE /organisations/{organisation}/invitations/{invitation}
+renameOrganisation PUT /organisations/{organisation}/name
+listPeople GET /operator/people
+changePerson PUT /operator/people/{person}
+createResetLink POST /operator/people/{person}/reset
+invitePerson POST /operator/invitations
+listLinks GET /operator/links
+withdrawLink DELETE /operator/links/{link}
+actFor PUT /operator/acting
+stopActing DELETE /operator/acting
+listNotedAddresses GET /organisations/{organisation}/firewall/notes
+listRuleNotes GET /organisations/{organisation}/firewall/ips/{ip}/notes
+saveRuleNote PUT /organisations/{organisation}/firewall/rules/{rule}/note
+readHistory GET /organisations/{organisation}/firewall/ips/{ip}/history
+undoChange POST /organisations/{organisation}/firewall/ips/{ip}/undo
+restoreAddress POST /organisations/{organisation}/firewall/ips/{ip}/restore
+listGroups GET /organisations/{organisation}/groups
+createGroup POST /organisations/{organisation}/groups
+saveGroup PUT /organisations/{organisation}/groups/{group}
+deleteGroup DELETE /organisations/{organisation}/groups/{group}
+previewNewGroup POST /organisations/{organisation}/groups/preview
+previewGroup POST /organisations/{organisation}/groups/{group}/preview
+listGeoRules GET /organisations/{organisation}/geo-rules
+createGeoRule POST /organisations/{organisation}/geo-rules
+saveGeoRule PUT /organisations/{organisation}/geo-rules/{geo_rule}
+deleteGeoRule DELETE /organisations/{organisation}/geo-rules/{geo_rule}
+listKeys GET /organisations/{organisation}/keys
+createKey POST /organisations/{organisation}/keys
+revokeKey DELETE /organisations/{organisation}/keys/{key}
+joinFleet POST /agents/join
+readAgentState POST /agents/state
+listWebhooks GET /organisations/{organisation}/webhooks
+createWebhook POST /organisations/{organisation}/webhooks
+saveWebhook PUT /organisations/{organisation}/webhooks/{webhook}
+deleteWebhook DELETE /organisations/{organisation}/webhooks/{webhook}
+rotateWebhookSecret POST /organisations/{organisation}/webhooks/{webhook}/secret
+testWebhook POST /organisations/{organisation}/webhooks/{webhook}/test
+listWebhookDeliveries GET /organisations/{organisation}/webhooks/{webhook}/deliveries
+redeliver POST /organisations/{organisation}/webhooks/{webhook}/deliveries/{delivery}/redeliver`,
+  operator: `suggestThresholds GET /organisations/{slug}/threshold-suggestions
+listOrganisationKeys GET /organisations/{slug}/keys
+createOrganisationKey POST! /organisations/{slug}/keys
+revokeOrganisationKey DELETE! /organisations/{slug}/keys/{key}
+listEggs GET /eggs
+readEgg POST! /eggs/read
+listImages GET /images
+makeImage POST! /nodes/{name}/images/{image}
+createServer POST! /game-servers
+listServers GET /game-servers
+readServerEgg GET /game-servers/{uuid}/egg
+suspendServer POST! /game-servers/{uuid}/suspend
+unsuspendServer POST! /game-servers/{uuid}/unsuspend
+reinstallServer POST! /game-servers/{uuid}/reinstall
+readFleetHealth GET /fleet
+readEnforceCommand GET /fleet/enforce-command
+createJoinCommand POST! /fleet/{kind}/{name}/join
+approveHosts POST! /fleet/{kind}/{name}/approve
+readAuditTrail GET /audit
+listOrganisations GET /organisations
+readOrganisation GET /organisations/{slug}
+saveOrganisation PUT /organisations/{slug}
+changeOrganisation PATCH /organisations/{slug}
+removeOrganisation DELETE! /organisations/{slug}
+listAsns GET /asns
+readAsn GET /asns/{asn}
+saveAsn PUT /asns/{asn}
+changeAsn PATCH /asns/{asn}
+removeAsn DELETE! /asns/{asn}
+listServices GET /organisations/{organisation}/services
+readService GET /organisations/{organisation}/services/{id}
+saveService PUT /organisations/{organisation}/services/{id}
+changeService PATCH /organisations/{organisation}/services/{id}
+removeService DELETE! /organisations/{organisation}/services/{id}
+listHoldings GET /organisations/{organisation}/holdings
+createHolding POST! /organisations/{organisation}/holdings
+readHolding GET /organisations/{organisation}/holdings/{id}
+saveHolding PUT /organisations/{organisation}/holdings/{id}
+changeHolding PATCH /organisations/{organisation}/holdings/{id}
+removeHolding DELETE! /organisations/{organisation}/holdings/{id}
+listNodes GET /nodes
+readNode GET /nodes/{name}
+saveNode PUT /nodes/{name}
+changeNode PATCH /nodes/{name}
+removeNode DELETE! /nodes/{name}
+listBaselines GET /baseline
+readBaseline GET /baseline/{prefix}
+saveBaseline PUT /baseline/{prefix}
+changeBaseline PATCH /baseline/{prefix}
+removeBaseline DELETE! /baseline/{prefix}
+listEdges GET /edges
+readEdge GET /edges/{name}
+saveEdge PUT /edges/{name}
+changeEdge PATCH /edges/{name}
+removeEdge DELETE! /edges/{name}
+listCollectors GET /collectors
+readCollector GET /collectors/{name}
+saveCollector PUT /collectors/{name}
+changeCollector PATCH /collectors/{name}
+removeCollector DELETE! /collectors/{name}
+listResponders GET /responders
+readResponder GET /responders/{name}
+saveResponder PUT /responders/{name}
+changeResponder PATCH /responders/{name}
+removeResponder DELETE! /responders/{name}
+readServer GET /game-servers/{uuid}
+saveServer PUT /game-servers/{uuid}
+changeServer PATCH /game-servers/{uuid}
+removeServer DELETE! /game-servers/{uuid}`,
 } as const;
