@@ -1,15 +1,5 @@
 import { sql } from 'kysely';
-import type { Db, Tx } from '../db/database.ts';
-
-/** A service by its number, with the organisation that has it. */
-export async function findService(
-  tx: Tx,
-  id: number,
-): Promise<{ readonly organisationId: number } | null> {
-  const { rows } = await sql<{ organisationId: number }>`
-    select organisation_id as "organisationId" from services where id = ${id}`.execute(tx);
-  return rows[0] ?? null;
-}
+import type { Db } from '../db/database.ts';
 
 export interface AuditRow {
   readonly id: number;
