@@ -49,5 +49,5 @@ function namesOf({ organisations }: FleetFile): Named[] {
       when: sql`deleted_at is null`,
     },
   ]);
-  return [...all.filter(({ names }) => names.length > 0)];
+  return all.filter(({ names }) => names.length > 0);
 }
