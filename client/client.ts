@@ -1,6 +1,6 @@
 import { followEvents } from './event-stream.ts';
 import { waitUntilLive } from './live.ts';
-import { OPERATIONS } from './generated/operations.ts';
+import { type OperationRow, ROWS } from './operation-row.ts';
 import { delayBefore, type RetryRules, sleep } from './retry.ts';
 import { send, within } from './transport.ts';
 import type { AnyCallOptions, KeyClient, OperationId, Reply, SessionClient } from './types.ts';
@@ -52,8 +52,8 @@ export function createClient(settings: KeySettings | SessionSettings = {}): Sess
   const call = caller(settings);
   const methods: Record<string, ErasedCall> = {};
   const pages: Record<string, (input?: ErasedInput, options?: AnyCallOptions) => unknown> = {};
-  for (const id of Object.keys(OPERATIONS) as OperationId[]) {
-    const method: ErasedCall = (input, options) => call(id, input, options);
+  for (const [id, row] of ROWS) {
+    const method: ErasedCall = (input, options) => call(id, row, input, options);
     methods[id] = method;
     pages[id] = (input, options) => eachPage(method, input, options);
   }
@@ -89,13 +89,13 @@ function caller(settings: KeySettings | SessionSettings) {
 
   return async (
     id: OperationId,
+    row: OperationRow,
     input: ErasedInput = {},
     options: AnyCallOptions = {},
   ): Promise<Reply> => {
-    const row = OPERATIONS[id];
     const request = {
       method: row.method,
-      url: base + pathOf(id, settings, input) + queryOf(input.query),
+      url: base + pathOf(id, row, settings, input) + queryOf(input.query),
       headers: headersOf(settings, row, input, options),
       ...(input.body !== undefined && { body: JSON.stringify(input.body) }),
     };
@@ -131,10 +131,10 @@ function baseOf(baseUrl: string | undefined): string {
 /** With a session the operations of the interfaces are below the organisation. */
 function pathOf(
   id: OperationId,
+  { version, path }: OperationRow,
   settings: KeySettings | SessionSettings,
   input: ErasedInput,
 ): string {
-  const { version, path }: { readonly version: string; readonly path: string } = OPERATIONS[id];
   const isOwn = version === 'portal';
   const isOperator = version === 'operator';
   if (settings.key !== undefined && isOwn) {

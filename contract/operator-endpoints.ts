@@ -1,13 +1,17 @@
 import { OPERATOR_ENDPOINTS as ORGANISATIONS } from './operations/operator.ts';
-import { declaredEndpoints } from './operations/declared.ts';
+import { createEndpoint, declaredEndpoints } from './operations/declared.ts';
 import { OPERATOR_FLEET_ENDPOINTS } from './operations/operator-fleet.ts';
 import { OPERATOR_SERVER_ENDPOINTS } from './operations/operator-servers.ts';
+import { ASN } from './schemas/declared/asn.ts';
 import { BASELINE } from './schemas/declared/baseline.ts';
 import { COLLECTOR } from './schemas/declared/collector.ts';
 import { EDGE } from './schemas/declared/edge.ts';
 import { SERVER } from './schemas/declared/game-server.ts';
+import { HOLDING } from './schemas/declared/holding.ts';
 import { NODE } from './schemas/declared/node.ts';
+import { ORGANISATION } from './schemas/declared/organisation.ts';
 import { RESPONDER } from './schemas/declared/responder.ts';
+import { SERVICE } from './schemas/declared/service.ts';
 
 export const OPERATOR_PREFIX = '/api/operator';
 
@@ -18,6 +22,11 @@ export const OPERATOR_ENDPOINTS = [
   ...ORGANISATIONS,
   ...OPERATOR_SERVER_ENDPOINTS,
   ...OPERATOR_FLEET_ENDPOINTS,
+  ...declaredEndpoints(ORGANISATION),
+  ...declaredEndpoints(ASN),
+  ...declaredEndpoints(SERVICE),
+  ...declaredEndpoints(HOLDING),
+  createEndpoint(HOLDING),
   ...declaredEndpoints(NODE),
   ...declaredEndpoints(BASELINE),
   ...declaredEndpoints(EDGE),

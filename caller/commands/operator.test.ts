@@ -72,16 +72,15 @@ test('the order of the docs works as it stands there', { timeout: 120_000 }, asy
 test('prints one shape, and tells a full fleet from a typo', { timeout: 120_000 }, async (t) => {
   const { shell } = await startShell(t);
   await shell(`echo '{"name": "Hive"}' | portcullis operator saveOrganisation slug=hive --body -
-    echo '{"name": "lobby", "active": true}' | portcullis operator saveService slug=hive service=900 --body -`);
+    echo '{"name": "lobby"}' | portcullis operator saveService organisation=hive id=900 --body -`);
   const make = (more: string) =>
     shell(
-      `echo '{"prefix": "192.0.3.0/24"}' | portcullis operator createHolding slug=hive --body - ${more}`,
+      `echo '{"prefix": "192.0.3.0/24"}' | portcullis operator createHolding organisation=hive --body - ${more}`,
     );
   for (const more of ['', '--json']) {
     const made = await make(`--once holding ${more}`);
-    const { data, made: holding } = JSON.parse(made.out) as { data: unknown[]; made: object };
-    assert.equal(data.length, 1);
-    assert.ok('id' in holding);
+    const { data } = JSON.parse(made.out) as { data: { id: number } };
+    assert.ok(data.id > 0);
   }
   const twice = await make('');
   assert.equal(twice.code, 1, twice.err);

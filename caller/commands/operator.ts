@@ -1,6 +1,6 @@
 import { text as readStream } from 'node:stream/consumers';
 import type { Command } from 'commander';
-import { OPERATIONS } from '@portcullis/client/generated/operations.ts';
+import { ROWS } from '@portcullis/client/operation-row.ts';
 import { connect } from '../connect.ts';
 import { usageError } from '../exit.ts';
 import { describePlace } from '@portcullis/core/json-place.ts';
@@ -44,7 +44,7 @@ async function callOperator(
   parameters: readonly string[],
   options: OperatorOptions,
 ): Promise<void> {
-  const rows = Object.entries(OPERATIONS).filter(([, { version }]) => version === 'operator');
+  const rows = [...ROWS].filter(([, { version }]) => version === 'operator');
   if (name === undefined)
     return list(
       rows.map(([id, row]) => [id, row.method, row.path]),

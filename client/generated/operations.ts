@@ -297,6 +297,14 @@ export type ArchiveRequest = {
 /** Number of an autonomous system. */
 export type Asn = number;
 
+export type AsnInput = {
+  readonly organisation?: string | null;
+};
+
+export type AsnPatch = {
+  readonly organisation?: string | null;
+};
+
 /** One attack on one address. */
 export type Attack = {
   /** For display and de-duplication; there is no detail operation. */
@@ -600,7 +608,8 @@ export type CollectorInput = {
 export type CollectorPatch = {
   readonly listen?: string | null;
   readonly exporters?: readonly Exporter[] | null;
-  readonly site?: string | null | null;
+  /** What an edge of this site counts is the same traffic. Default: that of the first edge. */
+  readonly site?: string | null;
 };
 
 export type CommandRequest = {
@@ -657,6 +666,22 @@ export type DeclaredAllocationInput = {
   readonly variable: string | null;
   /** What the port is for. */
   readonly name: string | null;
+};
+
+export type DeclaredAsn = {
+  /** An autonomous system number. */
+  readonly asn: number;
+  readonly organisation: string | null;
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
+};
+
+export type DeclaredAsnAnswer = {
+  readonly data: DeclaredAsn;
+};
+
+export type DeclaredAsnsAnswer = {
+  readonly data: readonly DeclaredAsn[];
 };
 
 export type DeclaredBaseline = {
@@ -753,6 +778,40 @@ export type DeclaredExporter = {
   readonly prefixes: readonly string[] | 'all' | null;
 };
 
+export type DeclaredHolding = {
+  /** The organisation that holds it. */
+  readonly organisation: string;
+  /** Given when it is made. */
+  readonly id: number;
+  /** A network or an address. */
+  readonly prefix: string;
+  readonly asn: number | null;
+  readonly service: number | null;
+  readonly since: string | null;
+  readonly until: string | null;
+  readonly default: 'accept' | 'deny' | null;
+  readonly thresholds: DeclaredScopeThresholds;
+  readonly mitigation: 'off' | 'observe' | 'on' | null;
+  /** Sources that no mitigation touches; added to those around it. */
+  readonly safelist: readonly string[];
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
+};
+
+export type DeclaredHoldingAnswer = {
+  readonly data: DeclaredHolding;
+};
+
+export type DeclaredHoldingsAnswer = {
+  readonly data: readonly DeclaredHolding[];
+};
+
+export type DeclaredManagedFilter = {
+  /** A filter. */
+  readonly type: string;
+  readonly ports: string | null;
+};
+
 export type DeclaredManagementPort = {
   /** Of the port. */
   readonly protocol: 'tcp' | 'udp';
@@ -781,6 +840,54 @@ export type DeclaredNodeAnswer = {
 
 export type DeclaredNodesAnswer = {
   readonly data: readonly DeclaredNode[];
+};
+
+export type DeclaredOrganisation = {
+  /** Its short name. */
+  readonly slug: string;
+  /** What people call it. */
+  readonly name: string;
+  /** Areas that are activated. */
+  readonly flags: ReadonlyArray<'firewall_api' | 'attack_history_api'>;
+  readonly limits: DeclaredOrganisationLimits;
+  readonly thresholds: DeclaredScopeThresholds;
+  readonly mitigation: 'off' | 'observe' | 'on' | null;
+  /** Sources that no mitigation touches; added to those around it. */
+  readonly safelist: readonly string[];
+  /** What a billing system calls it. */
+  readonly external_id: string | null;
+  /** Those that it announces prefixes under. */
+  readonly asns: readonly Asn[];
+  /** How many it holds that are of no service. */
+  readonly prefixes: number;
+  /** How many it has. */
+  readonly services: number;
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
+};
+
+export type DeclaredOrganisationAnswer = {
+  readonly data: DeclaredOrganisation;
+};
+
+/** Its limits. */
+export type DeclaredOrganisationLimits = {
+  /** Rules per address */
+  readonly rules_per_ip: number;
+  /** Filters per address */
+  readonly filters_per_ip: number;
+  /** Ports per request */
+  readonly max_ports_per_request: number;
+  /** Attack history, days */
+  readonly attack_history_days: number;
+  /** Configured addresses */
+  readonly configured_addresses: number;
+  /** Requests per minute, of each key */
+  readonly requests_per_minute: number;
+};
+
+export type DeclaredOrganisationsAnswer = {
+  readonly data: readonly DeclaredOrganisation[];
 };
 
 export type DeclaredResponder = {
@@ -813,6 +920,16 @@ export type DeclaredResponderAnswer = {
 
 export type DeclaredRespondersAnswer = {
   readonly data: readonly DeclaredResponder[];
+};
+
+/** When traffic is an attack; the nearest of address, service, prefix and organisation wins. Null: as of what is around it. */
+export type DeclaredScopeThresholds = {
+  /** Packets per second. */
+  readonly pps: number | null;
+  /** Megabits per second. */
+  readonly mbps: number | null;
+  /** How long it must stay below to have ended. */
+  readonly hold_seconds: number | null;
 };
 
 export type DeclaredServer = {
@@ -866,6 +983,33 @@ export type DeclaredServerLimits = {
 
 export type DeclaredServersAnswer = {
   readonly data: readonly DeclaredServer[];
+};
+
+export type DeclaredService = {
+  /** The organisation that it belongs to. */
+  readonly organisation: string;
+  /** The number of the service, unique in the fleet. */
+  readonly id: number;
+  /** What people call it. */
+  readonly name: string;
+  /** Whether attacks on it are shown. */
+  readonly active: boolean;
+  /** Filters that it manages itself, on the ports of its game servers. */
+  readonly managed_filters: readonly DeclaredManagedFilter[];
+  readonly thresholds: DeclaredScopeThresholds;
+  readonly mitigation: 'off' | 'observe' | 'on' | null;
+  /** Sources that no mitigation touches; added to those around it. */
+  readonly safelist: readonly string[];
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
+};
+
+export type DeclaredServiceAnswer = {
+  readonly data: DeclaredService;
+};
+
+export type DeclaredServicesAnswer = {
+  readonly data: readonly DeclaredService[];
 };
 
 export type DefaultChange = {
@@ -2126,43 +2270,37 @@ export type HistoryObject = {
   readonly name: string;
 };
 
-/** A prefix, under an ASN or none, or what a service holds. */
-export type Holding = {
-  readonly id: number;
-  readonly prefix: Prefix;
-  readonly asn: Asn | null;
-  readonly service_id: number | null;
-  readonly since: string;
-  /** Null: without end. */
-  readonly until: string | null;
-  readonly thresholds: Thresholds;
-  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
-  readonly owner: 'fleet' | 'portal' | (string & {});
-};
-
-export type HoldingChange = {
-  /** Left out: unchanged. */
-  readonly since?: string;
-  /** Null: without end. A past moment ends it. Left out: unchanged. */
-  readonly until?: string | null;
-  /** Ends it by the clock of the service; `until` is not read. */
-  readonly end_now?: boolean;
-  /** Also if rules, filters or assignments in force would end by it. */
-  readonly allow_losses?: boolean;
-};
-
-/** With an ASN of the organisation or of the operator, with one of its services, or with neither. */
 export type HoldingInput = {
   /** A network or an address. */
   readonly prefix: string;
-  readonly asn?: Asn | null;
-  readonly service_id?: number | null;
-  /** Null: from now on. */
+  readonly asn?: number | null;
+  readonly service?: number | null;
   readonly since?: string | null;
-  /** Null: without end. */
   readonly until?: string | null;
-  /** Also if rules, filters or assignments in force would end by it. */
-  readonly allow_losses?: boolean;
+  readonly default?: 'accept' | 'deny' | null;
+  readonly thresholds?: ScopeThresholds;
+  readonly mitigation?: 'off' | 'observe' | 'on' | null;
+  /** Sources that no mitigation touches; added to those around it. */
+  readonly safelist?: readonly string[];
+};
+
+export type HoldingPatch = {
+  readonly prefix?: string | null;
+  readonly asn?: number | null;
+  readonly service?: number | null;
+  readonly since?: string | null;
+  readonly until?: string | null;
+  readonly default?: 'accept' | 'deny' | null;
+  readonly thresholds?: {
+    /** Packets per second. */
+    readonly pps?: number | null;
+    /** Megabits per second. */
+    readonly mbps?: number | null;
+    /** How long it must stay below to have ended. */
+    readonly hold_seconds?: number | null;
+  } | null;
+  readonly mitigation?: 'off' | 'observe' | 'on' | null;
+  readonly safelist?: readonly string[] | null;
 };
 
 export type HostImage = {
@@ -2270,15 +2408,10 @@ export type LinkToken = {
   readonly token: string;
 };
 
-/** What the request made, where that has an id of its own. */
-export type MadeObject = {
-  readonly id: number;
-};
-
 export type ManagedFilter = {
+  /** A filter. */
   readonly type: string;
-  /** A port expression; null: the ports of its game servers. */
-  readonly ports: string | null;
+  readonly ports?: string | null;
 };
 
 export type ManagementPort = {
@@ -2384,8 +2517,10 @@ export type NodeInput = {
 };
 
 export type NodePatch = {
-  readonly memory?: number | null | null;
-  readonly disk?: number | null | null;
+  /** MiB that it offers to servers that are placed. Default: without limit. */
+  readonly memory?: number | null;
+  /** As of memory. */
+  readonly disk?: number | null;
   readonly addresses?: readonly string[] | null;
   readonly ports?: string | null;
 };
@@ -2489,31 +2624,18 @@ export type OperatorInvitation = {
   readonly role: 'read-only' | 'member' | 'admin' | 'owner' | null;
 };
 
-export type OrganisationDetail = {
-  readonly slug: string;
-  /** What a billing system calls it. */
-  readonly external_id: string | null;
-  readonly name: string;
-  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
-  readonly owner: 'fleet' | 'portal' | (string & {});
-  readonly flags: ReadonlyArray<'firewall_api' | 'attack_history_api'>;
-  readonly limits: OrganisationLimits;
-  readonly asns: readonly Asn[];
-  /** Those of its ASNs that the fleet file owns. */
-  readonly fleet_asns: readonly Asn[];
-  /** Present and future ones. */
-  readonly holdings: readonly Holding[];
-  readonly services: readonly OrganisationService[];
-  readonly thresholds: Thresholds;
-};
-
-/** Of one that exists, what is left out stays as it is. */
 export type OrganisationInput = {
+  /** What people call it. */
   readonly name: string;
-  /** What a billing system calls it; unique. */
-  readonly external_id?: string | null;
+  /** Areas that are activated. */
   readonly flags?: ReadonlyArray<'firewall_api' | 'attack_history_api'>;
   readonly limits?: OrganisationLimits;
+  readonly thresholds?: ScopeThresholds;
+  readonly mitigation?: 'off' | 'observe' | 'on' | null;
+  /** Sources that no mitigation touches; added to those around it. */
+  readonly safelist?: readonly string[];
+  /** What a billing system calls it; unique. Left out: unchanged. */
+  readonly external_id?: string | null;
 };
 
 export type OrganisationKeyCreated = {
@@ -2525,33 +2647,49 @@ export type OrganisationKeyCreated = {
   };
 };
 
+/** Its limits. */
 export type OrganisationLimits = {
-  readonly rules_per_ip: number;
-  readonly filters_per_ip: number;
-  readonly max_ports_per_request: number;
-  readonly attack_history_days: number;
-  readonly configured_addresses: number;
-  readonly requests_per_minute: number;
+  /** Rules per address */
+  readonly rules_per_ip?: number;
+  /** Filters per address */
+  readonly filters_per_ip?: number;
+  /** Ports per request */
+  readonly max_ports_per_request?: number;
+  /** Attack history, days */
+  readonly attack_history_days?: number;
+  /** Configured addresses */
+  readonly configured_addresses?: number;
+  /** Requests per minute, of each key */
+  readonly requests_per_minute?: number;
 };
 
 export type OrganisationName = {
   readonly name: string;
 };
 
-export type OrganisationService = {
-  readonly id: number;
-  readonly name: string;
-  /** Whether attacks on it are shown. */
-  readonly active: boolean;
-  readonly managed_filters: readonly ManagedFilter[];
-  readonly thresholds: Thresholds;
-  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
-  readonly owner: 'fleet' | 'portal' | (string & {});
-};
-
-export type Organisations = {
-  readonly data: readonly OrganisationDetail[];
-  readonly made?: MadeObject;
+export type OrganisationPatch = {
+  readonly name?: string | null;
+  readonly flags?: ReadonlyArray<'firewall_api' | 'attack_history_api'> | null;
+  readonly limits?: {
+    readonly rules_per_ip?: number | null;
+    readonly filters_per_ip?: number | null;
+    readonly max_ports_per_request?: number | null;
+    readonly attack_history_days?: number | null;
+    readonly configured_addresses?: number | null;
+    readonly requests_per_minute?: number | null;
+  } | null;
+  readonly thresholds?: {
+    /** Packets per second. */
+    readonly pps?: number | null;
+    /** Megabits per second. */
+    readonly mbps?: number | null;
+    /** How long it must stay below to have ended. */
+    readonly hold_seconds?: number | null;
+  } | null;
+  readonly mitigation?: 'off' | 'observe' | 'on' | null;
+  readonly safelist?: readonly string[] | null;
+  /** What a billing system calls it; unique. Left out: unchanged. */
+  readonly external_id?: string | null;
 };
 
 /** For `optionsJSON` of the browser’s WebAuthn call. */
@@ -2808,13 +2946,17 @@ export type ResponderInput = {
 };
 
 export type ResponderPatch = {
-  readonly command?: readonly string[] | null | null;
-  readonly webhook?: string | null | null;
-  readonly secret?: string | null | null;
-  readonly prefixes?: readonly string[] | null | null;
+  readonly command?: readonly string[] | null;
+  /** An http or https URL that the attack is posted to as JSON. */
+  readonly webhook?: string | null;
+  /** Sent as `Authorization: Bearer`, in a file best as ${NAME}; of webhooks only. It is not shown again. */
+  readonly secret?: string | null;
+  readonly prefixes?: readonly string[] | null;
   readonly at?: {
-    readonly pps?: number | null | null;
-    readonly mbps?: number | null | null;
+    /** Packets per second. */
+    readonly pps?: number | null;
+    /** Megabits per second. */
+    readonly mbps?: number | null;
   } | null;
   readonly timeout_seconds?: number | null;
   readonly expires_seconds?: number | null;
@@ -2918,6 +3060,16 @@ export type SampleCount = {
   readonly samples: number;
   /** Addresses that they came from. */
   readonly sources: number;
+};
+
+/** When traffic is an attack; the nearest of address, service, prefix and organisation wins. Null: as of what is around it. */
+export type ScopeThresholds = {
+  /** Packets per second. */
+  readonly pps?: number | null;
+  /** Megabits per second. */
+  readonly mbps?: number | null;
+  /** How long it must stay below to have ended. */
+  readonly hold_seconds?: number | null;
 };
 
 /** What was done with a server. */
@@ -3059,7 +3211,8 @@ export type ServerPatch = {
   readonly node?: string | null;
   readonly egg?: string | null;
   readonly egg_digest?: string | null;
-  readonly image?: string | null | null;
+  /** The label of one of the egg's images. Null: the first. */
+  readonly image?: string | null;
   readonly variables?: {
     readonly [name: string]: string | number | boolean | null;
   } | null;
@@ -3080,7 +3233,8 @@ export type ServerPatch = {
     readonly restart?: boolean | null;
     readonly within_seconds?: number | null;
   } | null;
-  readonly external_id?: string | null | null;
+  /** What a billing system calls it; unique in its organisation. */
+  readonly external_id?: string | null;
   readonly egg_document?: {
     readonly [name: string]: unknown;
   } | null;
@@ -3148,10 +3302,32 @@ export type ServerSample = {
 };
 
 export type ServiceInput = {
+  /** What people call it. */
   readonly name: string;
-  readonly active: boolean;
-  /** Filters that it manages itself. Left out: unchanged, or the default. */
+  /** Whether attacks on it are shown. */
+  readonly active?: boolean;
+  /** Filters that it manages itself, on the ports of its game servers. */
   readonly managed_filters?: readonly ManagedFilter[];
+  readonly thresholds?: ScopeThresholds;
+  readonly mitigation?: 'off' | 'observe' | 'on' | null;
+  /** Sources that no mitigation touches; added to those around it. */
+  readonly safelist?: readonly string[];
+};
+
+export type ServicePatch = {
+  readonly name?: string | null;
+  readonly active?: boolean | null;
+  readonly managed_filters?: readonly ManagedFilter[] | null;
+  readonly thresholds?: {
+    /** Packets per second. */
+    readonly pps?: number | null;
+    /** Megabits per second. */
+    readonly mbps?: number | null;
+    /** How long it must stay below to have ended. */
+    readonly hold_seconds?: number | null;
+  } | null;
+  readonly mitigation?: 'off' | 'observe' | 'on' | null;
+  readonly safelist?: readonly string[] | null;
 };
 
 export type Sessions = {
@@ -3283,34 +3459,6 @@ export type ThresholdSuggestion = {
 
 export type ThresholdSuggestions = {
   readonly data: readonly ThresholdSuggestion[];
-};
-
-/** Null: as of what is around it: address, service, prefix, organisation, default. */
-export type Thresholds = {
-  /** Packets per second. */
-  readonly pps: number | null;
-  /** Megabits per second. */
-  readonly mbps: number | null;
-  /** How long traffic must stay below for an attack to have ended. */
-  readonly hold_seconds: number | null;
-  readonly mitigation: 'off' | 'observe' | 'on' | null;
-  /** Sources that no mitigation touches, added to those around it. */
-  readonly safelist: readonly string[];
-};
-
-export type ThresholdsInput = {
-  readonly scope: 'organisation' | 'service' | 'holding';
-  /** Of the service or the holding. */
-  readonly id?: number | null;
-  /** Packets per second. */
-  readonly pps: number | null;
-  /** Megabits per second. */
-  readonly mbps: number | null;
-  /** How long traffic must stay below for an attack to have ended. */
-  readonly hold_seconds: number | null;
-  readonly mitigation: 'off' | 'observe' | 'on' | null;
-  /** Sources that no mitigation touches, added to those around it. */
-  readonly safelist: readonly string[];
 };
 
 /** What it has. */
@@ -4508,94 +4656,6 @@ export interface PortalOperations {
 
 /** The operations of /api/operator. */
 export interface OperatorOperations {
-  /** List organisations. */
-  listOrganisations: {
-    params: {};
-    query: { external_id?: string };
-    body: never;
-    headers: 'ifNoneMatch';
-    result: Organisations;
-  };
-  /** Read an organisation. */
-  readOrganisation: {
-    params: { slug: string };
-    query: never;
-    body: never;
-    headers: 'ifNoneMatch';
-    result: Organisations;
-  };
-  /** Create or change an organisation. */
-  saveOrganisation: {
-    params: { slug: string };
-    query: never;
-    body: OrganisationInput;
-    headers: never;
-    result: Organisations;
-  };
-  /** End an organisation. */
-  endOrganisation: {
-    params: { slug: string };
-    query: never;
-    body: never;
-    headers: 'idempotencyKey';
-    result: Organisations;
-  };
-  /** Add an ASN. */
-  addAsn: {
-    params: { slug: string; asn: number };
-    query: never;
-    body: never;
-    headers: never;
-    result: Organisations;
-  };
-  /** Remove an ASN. */
-  removeAsn: {
-    params: { slug: string; asn: number };
-    query: never;
-    body: never;
-    headers: 'idempotencyKey';
-    result: Organisations;
-  };
-  /** Create or change a service. */
-  saveService: {
-    params: { slug: string; service: number };
-    query: never;
-    body: ServiceInput;
-    headers: never;
-    result: Organisations;
-  };
-  /** Remove a service. */
-  removeService: {
-    params: { slug: string; service: number };
-    query: never;
-    body: never;
-    headers: 'idempotencyKey';
-    result: Organisations;
-  };
-  /** Give a prefix or an address. */
-  createHolding: {
-    params: { slug: string };
-    query: never;
-    body: HoldingInput;
-    headers: 'idempotencyKey';
-    result: Organisations;
-  };
-  /** Change when a holding begins and ends. */
-  changeHolding: {
-    params: { slug: string; holding: number };
-    query: never;
-    body: HoldingChange;
-    headers: never;
-    result: Organisations;
-  };
-  /** Remove a holding that was never used. */
-  removeHolding: {
-    params: { slug: string; holding: number };
-    query: never;
-    body: never;
-    headers: 'idempotencyKey';
-    result: Organisations;
-  };
   /** Suggest thresholds. */
   suggestThresholds: {
     params: { slug: string };
@@ -4603,14 +4663,6 @@ export interface OperatorOperations {
     body: never;
     headers: 'ifNoneMatch';
     result: ThresholdSuggestions;
-  };
-  /** Set when traffic is an attack. */
-  saveThresholds: {
-    params: { slug: string };
-    query: never;
-    body: ThresholdsInput;
-    headers: never;
-    result: Organisations;
   };
   /** List the API keys of an organisation. */
   listOrganisationKeys: {
@@ -4755,6 +4807,174 @@ export interface OperatorOperations {
     body: never;
     headers: 'ifNoneMatch';
     result: AuditTrail;
+  };
+  /** List the organisations. */
+  listOrganisations: {
+    params: {};
+    query: { external_id?: string };
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredOrganisationsAnswer;
+  };
+  /** Read an organisation. */
+  readOrganisation: {
+    params: { slug: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredOrganisationAnswer;
+  };
+  /** Create or replace an organisation. */
+  saveOrganisation: {
+    params: { slug: string };
+    query: { allow_losses?: boolean };
+    body: OrganisationInput;
+    headers: 'ifMatch' | 'ifNoneMatch';
+    result: DeclaredOrganisationAnswer;
+  };
+  /** Change an organisation. */
+  changeOrganisation: {
+    params: { slug: string };
+    query: { allow_losses?: boolean };
+    body: OrganisationPatch;
+    headers: 'ifMatch';
+    result: DeclaredOrganisationAnswer;
+  };
+  /** Remove an organisation. */
+  removeOrganisation: {
+    params: { slug: string };
+    query: { allow_losses?: boolean };
+    body: never;
+    headers: 'idempotencyKey' | 'ifMatch';
+    result: Done;
+  };
+  /** List the asns. */
+  listAsns: {
+    params: {};
+    query: { organisation?: string };
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredAsnsAnswer;
+  };
+  /** Read an asn. */
+  readAsn: {
+    params: { asn: number };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredAsnAnswer;
+  };
+  /** Create or replace an asn. */
+  saveAsn: {
+    params: { asn: number };
+    query: { allow_losses?: boolean };
+    body: AsnInput;
+    headers: 'ifMatch' | 'ifNoneMatch';
+    result: DeclaredAsnAnswer;
+  };
+  /** Change an asn. */
+  changeAsn: {
+    params: { asn: number };
+    query: { allow_losses?: boolean };
+    body: AsnPatch;
+    headers: 'ifMatch';
+    result: DeclaredAsnAnswer;
+  };
+  /** Remove an asn. */
+  removeAsn: {
+    params: { asn: number };
+    query: { allow_losses?: boolean };
+    body: never;
+    headers: 'idempotencyKey' | 'ifMatch';
+    result: Done;
+  };
+  /** List the services. */
+  listServices: {
+    params: { organisation?: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredServicesAnswer;
+  };
+  /** Read a service. */
+  readService: {
+    params: { organisation?: string; id: number };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredServiceAnswer;
+  };
+  /** Create or replace a service. */
+  saveService: {
+    params: { organisation?: string; id: number };
+    query: { allow_losses?: boolean };
+    body: ServiceInput;
+    headers: 'ifMatch' | 'ifNoneMatch';
+    result: DeclaredServiceAnswer;
+  };
+  /** Change a service. */
+  changeService: {
+    params: { organisation?: string; id: number };
+    query: { allow_losses?: boolean };
+    body: ServicePatch;
+    headers: 'ifMatch';
+    result: DeclaredServiceAnswer;
+  };
+  /** Remove a service. */
+  removeService: {
+    params: { organisation?: string; id: number };
+    query: { allow_losses?: boolean };
+    body: never;
+    headers: 'idempotencyKey' | 'ifMatch';
+    result: Done;
+  };
+  /** List the holdings. */
+  listHoldings: {
+    params: { organisation?: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredHoldingsAnswer;
+  };
+  /** Create a holding. */
+  createHolding: {
+    params: { organisation?: string };
+    query: { allow_losses?: boolean };
+    body: HoldingInput;
+    headers: 'idempotencyKey';
+    result: DeclaredHoldingAnswer;
+  };
+  /** Read a holding. */
+  readHolding: {
+    params: { organisation?: string; id: number };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredHoldingAnswer;
+  };
+  /** Replace a holding. */
+  saveHolding: {
+    params: { organisation?: string; id: number };
+    query: { allow_losses?: boolean };
+    body: HoldingInput;
+    headers: 'ifMatch' | 'ifNoneMatch';
+    result: DeclaredHoldingAnswer;
+  };
+  /** Change a holding. */
+  changeHolding: {
+    params: { organisation?: string; id: number };
+    query: { allow_losses?: boolean };
+    body: HoldingPatch;
+    headers: 'ifMatch';
+    result: DeclaredHoldingAnswer;
+  };
+  /** Remove a holding. */
+  removeHolding: {
+    params: { organisation?: string; id: number };
+    query: { allow_losses?: boolean };
+    body: never;
+    headers: 'idempotencyKey' | 'ifMatch';
+    result: Done;
   };
   /** List the nodes. */
   listNodes: {
@@ -4990,192 +5210,201 @@ export interface OperatorOperations {
   };
 }
 
-/** Where each operation is. */
+/** Where the operations of each version are: id, method (`!` where it takes an Idempotency-Key) and path. */
 export const OPERATIONS = {
-  readFirewallAddress: { method: 'GET', version: 'v1', path: '/firewall/ips/{ip}', idempotent: false },
-  listAvailableFilters: { method: 'GET', version: 'v1', path: '/firewall/ips/{ip}/filters/available', idempotent: false },
-  createRules: { method: 'POST', version: 'v1', path: '/firewall/ips/{ip}/rules', idempotent: true },
-  deleteRules: { method: 'DELETE', version: 'v1', path: '/firewall/ips/{ip}/rules', idempotent: true },
-  applyFilters: { method: 'POST', version: 'v1', path: '/firewall/ips/{ip}/filters', idempotent: true },
-  deleteFilters: { method: 'DELETE', version: 'v1', path: '/firewall/ips/{ip}/filters', idempotent: true },
-  listGameServers: { method: 'GET', version: 'v1', path: '/game-servers', idempotent: false },
-  readGameServer: { method: 'GET', version: 'v1', path: '/game-servers/{slice}', idempotent: false },
-  sendPowerSignal: { method: 'POST', version: 'v1', path: '/game-servers/{slice}/power', idempotent: true },
-  sendCommand: { method: 'POST', version: 'v1', path: '/game-servers/{slice}/command', idempotent: true },
-  listAttacks: { method: 'GET', version: 'v1', path: '/attacks', idempotent: false },
-  listHeldAddresses: { method: 'GET', version: 'x1', path: '/firewall/ips', idempotent: false },
-  readAcceptedAddress: { method: 'GET', version: 'x1', path: '/firewall/ips/{ip}', idempotent: false },
-  replaceAddress: { method: 'PUT', version: 'x1', path: '/firewall/ips/{ip}', idempotent: false },
-  addRules: { method: 'POST', version: 'x1', path: '/firewall/ips/{ip}/rules', idempotent: true },
-  setFilterSettings: { method: 'PUT', version: 'x1', path: '/firewall/ips/{ip}/filter-settings', idempotent: false },
-  setDefault: { method: 'PUT', version: 'x1', path: '/firewall/defaults', idempotent: false },
-  previewDefault: { method: 'GET', version: 'x1', path: '/firewall/ips/{ip}/default-preview', idempotent: false },
-  explainPacket: { method: 'POST', version: 'x1', path: '/firewall/ips/{ip}/explain', idempotent: false },
-  readDrops: { method: 'GET', version: 'x1', path: '/firewall/ips/{ip}/drops', idempotent: false },
-  readTraffic: { method: 'GET', version: 'x1', path: '/firewall/ips/{ip}/traffic', idempotent: false },
-  dryRun: { method: 'POST', version: 'x1', path: '/firewall/ips/{ip}/dry-run', idempotent: false },
-  listFilters: { method: 'GET', version: 'x1', path: '/firewall/filters', idempotent: false },
-  listBlockedSources: { method: 'GET', version: 'x1', path: '/firewall/blocked', idempotent: false },
-  blockSources: { method: 'POST', version: 'x1', path: '/firewall/blocked', idempotent: true },
-  unblockSources: { method: 'DELETE', version: 'x1', path: '/firewall/blocked', idempotent: true },
-  listGameServerStatuses: { method: 'GET', version: 'x1', path: '/game-servers', idempotent: false },
-  readGameServerBuild: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/build', idempotent: false },
-  readGameServerHistory: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/history', idempotent: false },
-  readConsole: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/console', idempotent: false },
-  reinstallGameServer: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/reinstall', idempotent: true },
-  listFiles: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/files', idempotent: false },
-  deleteFiles: { method: 'DELETE', version: 'x1', path: '/game-servers/{slice}/files', idempotent: true },
-  readFile: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/files/content', idempotent: false },
-  writeFile: { method: 'PUT', version: 'x1', path: '/game-servers/{slice}/files/content', idempotent: false },
-  makeFolder: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/files/folders', idempotent: true },
-  moveFiles: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/files/move', idempotent: true },
-  copyFile: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/files/copy', idempotent: true },
-  archiveFiles: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/files/archive', idempotent: true },
-  unpackFile: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/files/unpack', idempotent: true },
-  setFileModes: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/files/mode', idempotent: true },
-  searchFiles: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/files/search', idempotent: false },
-  measureFiles: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/files/usage', idempotent: false },
-  listDeletedFiles: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/files/bin', idempotent: false },
-  emptyBin: { method: 'DELETE', version: 'x1', path: '/game-servers/{slice}/files/bin', idempotent: true },
-  restoreFiles: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/files/bin/restore', idempotent: true },
-  listFileJobs: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/files/jobs', idempotent: false },
-  cancelFileJob: { method: 'DELETE', version: 'x1', path: '/game-servers/{slice}/files/jobs/{job}', idempotent: true },
-  listServerPeople: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/people', idempotent: false },
-  inviteToServer: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/people', idempotent: true },
-  setServerRights: { method: 'PUT', version: 'x1', path: '/game-servers/{slice}/people/{person}', idempotent: false },
-  removeFromServer: { method: 'DELETE', version: 'x1', path: '/game-servers/{slice}/people/{person}', idempotent: true },
-  withdrawServerInvitation: { method: 'DELETE', version: 'x1', path: '/game-servers/{slice}/invitations/{invitation}', idempotent: true },
-  listServerActivity: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/activity', idempotent: false },
-  readAttack: { method: 'GET', version: 'x1', path: '/attacks/{attack}', idempotent: false },
-  cancelMitigations: { method: 'DELETE', version: 'x1', path: '/attacks/{attack}/mitigations', idempotent: true },
-  acceptTraffic: { method: 'POST', version: 'x1', path: '/attacks/{attack}/accept', idempotent: true },
-  forgetTraffic: { method: 'DELETE', version: 'x1', path: '/attacks/{attack}/accept', idempotent: true },
-  readCaller: { method: 'GET', version: 'x1', path: '/caller', idempotent: false },
-  signIn: { method: 'POST', version: 'portal', path: '/sign-in', idempotent: false },
-  beginPasskeySignIn: { method: 'POST', version: 'portal', path: '/sign-in/passkey/options', idempotent: false },
-  signInWithPasskey: { method: 'POST', version: 'portal', path: '/sign-in/passkey', idempotent: false },
-  readLink: { method: 'POST', version: 'portal', path: '/links/read', idempotent: false },
-  acceptLink: { method: 'POST', version: 'portal', path: '/links/accept', idempotent: false },
-  readSession: { method: 'GET', version: 'portal', path: '/session', idempotent: false },
-  signOut: { method: 'DELETE', version: 'portal', path: '/session', idempotent: false },
-  readAccount: { method: 'GET', version: 'portal', path: '/account', idempotent: false },
-  listSessions: { method: 'GET', version: 'portal', path: '/account/sessions', idempotent: false },
-  endSession: { method: 'DELETE', version: 'portal', path: '/account/sessions/{session}', idempotent: false },
-  renameAccount: { method: 'PUT', version: 'portal', path: '/account/name', idempotent: false },
-  changePassword: { method: 'PUT', version: 'portal', path: '/account/password', idempotent: false },
-  beginTotp: { method: 'POST', version: 'portal', path: '/account/totp', idempotent: false },
-  confirmTotp: { method: 'PUT', version: 'portal', path: '/account/totp', idempotent: false },
-  removeTotp: { method: 'DELETE', version: 'portal', path: '/account/totp', idempotent: false },
-  renewRecoveryCodes: { method: 'POST', version: 'portal', path: '/account/recovery-codes', idempotent: false },
-  beginPasskey: { method: 'POST', version: 'portal', path: '/account/passkeys/options', idempotent: false },
-  addPasskey: { method: 'POST', version: 'portal', path: '/account/passkeys', idempotent: false },
-  deletePasskey: { method: 'DELETE', version: 'portal', path: '/account/passkeys/{passkey}', idempotent: false },
-  readSftpAccess: { method: 'GET', version: 'portal', path: '/account/sftp', idempotent: false },
-  addSshKey: { method: 'POST', version: 'portal', path: '/account/ssh-keys', idempotent: false },
-  deleteSshKey: { method: 'DELETE', version: 'portal', path: '/account/ssh-keys/{ssh_key}', idempotent: false },
-  makeSftpPassword: { method: 'POST', version: 'portal', path: '/account/sftp-passwords', idempotent: false },
-  deleteSftpPassword: { method: 'DELETE', version: 'portal', path: '/account/sftp-passwords/{sftp_password}', idempotent: false },
-  listMembers: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/members', idempotent: false },
-  changeMember: { method: 'PUT', version: 'portal', path: '/organisations/{organisation}/members/{member}', idempotent: false },
-  removeMember: { method: 'DELETE', version: 'portal', path: '/organisations/{organisation}/members/{member}', idempotent: false },
-  inviteMember: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/invitations', idempotent: false },
-  withdrawInvitation: { method: 'DELETE', version: 'portal', path: '/organisations/{organisation}/invitations/{invitation}', idempotent: false },
-  renameOrganisation: { method: 'PUT', version: 'portal', path: '/organisations/{organisation}/name', idempotent: false },
-  listPeople: { method: 'GET', version: 'portal', path: '/operator/people', idempotent: false },
-  changePerson: { method: 'PUT', version: 'portal', path: '/operator/people/{person}', idempotent: false },
-  createResetLink: { method: 'POST', version: 'portal', path: '/operator/people/{person}/reset', idempotent: false },
-  invitePerson: { method: 'POST', version: 'portal', path: '/operator/invitations', idempotent: false },
-  listLinks: { method: 'GET', version: 'portal', path: '/operator/links', idempotent: false },
-  withdrawLink: { method: 'DELETE', version: 'portal', path: '/operator/links/{link}', idempotent: false },
-  actFor: { method: 'PUT', version: 'portal', path: '/operator/acting', idempotent: false },
-  stopActing: { method: 'DELETE', version: 'portal', path: '/operator/acting', idempotent: false },
-  listNotedAddresses: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/firewall/notes', idempotent: false },
-  listRuleNotes: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/firewall/ips/{ip}/notes', idempotent: false },
-  saveRuleNote: { method: 'PUT', version: 'portal', path: '/organisations/{organisation}/firewall/rules/{rule}/note', idempotent: false },
-  readHistory: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/firewall/ips/{ip}/history', idempotent: false },
-  undoChange: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/firewall/ips/{ip}/undo', idempotent: false },
-  restoreAddress: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/firewall/ips/{ip}/restore', idempotent: false },
-  listGroups: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/groups', idempotent: false },
-  createGroup: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/groups', idempotent: false },
-  saveGroup: { method: 'PUT', version: 'portal', path: '/organisations/{organisation}/groups/{group}', idempotent: false },
-  deleteGroup: { method: 'DELETE', version: 'portal', path: '/organisations/{organisation}/groups/{group}', idempotent: false },
-  previewNewGroup: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/groups/preview', idempotent: false },
-  previewGroup: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/groups/{group}/preview', idempotent: false },
-  listGeoRules: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/geo-rules', idempotent: false },
-  createGeoRule: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/geo-rules', idempotent: false },
-  saveGeoRule: { method: 'PUT', version: 'portal', path: '/organisations/{organisation}/geo-rules/{geo_rule}', idempotent: false },
-  deleteGeoRule: { method: 'DELETE', version: 'portal', path: '/organisations/{organisation}/geo-rules/{geo_rule}', idempotent: false },
-  listKeys: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/keys', idempotent: false },
-  createKey: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/keys', idempotent: false },
-  revokeKey: { method: 'DELETE', version: 'portal', path: '/organisations/{organisation}/keys/{key}', idempotent: false },
-  joinFleet: { method: 'POST', version: 'portal', path: '/agents/join', idempotent: false },
-  readAgentState: { method: 'POST', version: 'portal', path: '/agents/state', idempotent: false },
-  listWebhooks: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/webhooks', idempotent: false },
-  createWebhook: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/webhooks', idempotent: false },
-  saveWebhook: { method: 'PUT', version: 'portal', path: '/organisations/{organisation}/webhooks/{webhook}', idempotent: false },
-  deleteWebhook: { method: 'DELETE', version: 'portal', path: '/organisations/{organisation}/webhooks/{webhook}', idempotent: false },
-  rotateWebhookSecret: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/webhooks/{webhook}/secret', idempotent: false },
-  testWebhook: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/webhooks/{webhook}/test', idempotent: false },
-  listWebhookDeliveries: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/webhooks/{webhook}/deliveries', idempotent: false },
-  redeliver: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/webhooks/{webhook}/deliveries/{delivery}/redeliver', idempotent: false },
-  listOrganisations: { method: 'GET', version: 'operator', path: '/organisations', idempotent: false },
-  readOrganisation: { method: 'GET', version: 'operator', path: '/organisations/{slug}', idempotent: false },
-  saveOrganisation: { method: 'PUT', version: 'operator', path: '/organisations/{slug}', idempotent: false },
-  endOrganisation: { method: 'DELETE', version: 'operator', path: '/organisations/{slug}', idempotent: true },
-  addAsn: { method: 'PUT', version: 'operator', path: '/organisations/{slug}/asns/{asn}', idempotent: false },
-  removeAsn: { method: 'DELETE', version: 'operator', path: '/organisations/{slug}/asns/{asn}', idempotent: true },
-  saveService: { method: 'PUT', version: 'operator', path: '/organisations/{slug}/services/{service}', idempotent: false },
-  removeService: { method: 'DELETE', version: 'operator', path: '/organisations/{slug}/services/{service}', idempotent: true },
-  createHolding: { method: 'POST', version: 'operator', path: '/organisations/{slug}/holdings', idempotent: true },
-  changeHolding: { method: 'PUT', version: 'operator', path: '/organisations/{slug}/holdings/{holding}', idempotent: false },
-  removeHolding: { method: 'DELETE', version: 'operator', path: '/organisations/{slug}/holdings/{holding}', idempotent: true },
-  suggestThresholds: { method: 'GET', version: 'operator', path: '/organisations/{slug}/threshold-suggestions', idempotent: false },
-  saveThresholds: { method: 'PUT', version: 'operator', path: '/organisations/{slug}/thresholds', idempotent: false },
-  listOrganisationKeys: { method: 'GET', version: 'operator', path: '/organisations/{slug}/keys', idempotent: false },
-  createOrganisationKey: { method: 'POST', version: 'operator', path: '/organisations/{slug}/keys', idempotent: true },
-  revokeOrganisationKey: { method: 'DELETE', version: 'operator', path: '/organisations/{slug}/keys/{key}', idempotent: true },
-  listEggs: { method: 'GET', version: 'operator', path: '/eggs', idempotent: false },
-  readEgg: { method: 'POST', version: 'operator', path: '/eggs/read', idempotent: true },
-  listImages: { method: 'GET', version: 'operator', path: '/images', idempotent: false },
-  makeImage: { method: 'POST', version: 'operator', path: '/nodes/{name}/images/{image}', idempotent: true },
-  createServer: { method: 'POST', version: 'operator', path: '/game-servers', idempotent: true },
-  listServers: { method: 'GET', version: 'operator', path: '/game-servers', idempotent: false },
-  readServerEgg: { method: 'GET', version: 'operator', path: '/game-servers/{uuid}/egg', idempotent: false },
-  suspendServer: { method: 'POST', version: 'operator', path: '/game-servers/{uuid}/suspend', idempotent: true },
-  unsuspendServer: { method: 'POST', version: 'operator', path: '/game-servers/{uuid}/unsuspend', idempotent: true },
-  reinstallServer: { method: 'POST', version: 'operator', path: '/game-servers/{uuid}/reinstall', idempotent: true },
-  readFleetHealth: { method: 'GET', version: 'operator', path: '/fleet', idempotent: false },
-  readEnforceCommand: { method: 'GET', version: 'operator', path: '/fleet/enforce-command', idempotent: false },
-  createJoinCommand: { method: 'POST', version: 'operator', path: '/fleet/{kind}/{name}/join', idempotent: true },
-  approveHosts: { method: 'POST', version: 'operator', path: '/fleet/{kind}/{name}/approve', idempotent: true },
-  readAuditTrail: { method: 'GET', version: 'operator', path: '/audit', idempotent: false },
-  listNodes: { method: 'GET', version: 'operator', path: '/nodes', idempotent: false },
-  readNode: { method: 'GET', version: 'operator', path: '/nodes/{name}', idempotent: false },
-  saveNode: { method: 'PUT', version: 'operator', path: '/nodes/{name}', idempotent: false },
-  changeNode: { method: 'PATCH', version: 'operator', path: '/nodes/{name}', idempotent: false },
-  removeNode: { method: 'DELETE', version: 'operator', path: '/nodes/{name}', idempotent: true },
-  listBaselines: { method: 'GET', version: 'operator', path: '/baseline', idempotent: false },
-  readBaseline: { method: 'GET', version: 'operator', path: '/baseline/{prefix}', idempotent: false },
-  saveBaseline: { method: 'PUT', version: 'operator', path: '/baseline/{prefix}', idempotent: false },
-  changeBaseline: { method: 'PATCH', version: 'operator', path: '/baseline/{prefix}', idempotent: false },
-  removeBaseline: { method: 'DELETE', version: 'operator', path: '/baseline/{prefix}', idempotent: true },
-  listEdges: { method: 'GET', version: 'operator', path: '/edges', idempotent: false },
-  readEdge: { method: 'GET', version: 'operator', path: '/edges/{name}', idempotent: false },
-  saveEdge: { method: 'PUT', version: 'operator', path: '/edges/{name}', idempotent: false },
-  changeEdge: { method: 'PATCH', version: 'operator', path: '/edges/{name}', idempotent: false },
-  removeEdge: { method: 'DELETE', version: 'operator', path: '/edges/{name}', idempotent: true },
-  listCollectors: { method: 'GET', version: 'operator', path: '/collectors', idempotent: false },
-  readCollector: { method: 'GET', version: 'operator', path: '/collectors/{name}', idempotent: false },
-  saveCollector: { method: 'PUT', version: 'operator', path: '/collectors/{name}', idempotent: false },
-  changeCollector: { method: 'PATCH', version: 'operator', path: '/collectors/{name}', idempotent: false },
-  removeCollector: { method: 'DELETE', version: 'operator', path: '/collectors/{name}', idempotent: true },
-  listResponders: { method: 'GET', version: 'operator', path: '/responders', idempotent: false },
-  readResponder: { method: 'GET', version: 'operator', path: '/responders/{name}', idempotent: false },
-  saveResponder: { method: 'PUT', version: 'operator', path: '/responders/{name}', idempotent: false },
-  changeResponder: { method: 'PATCH', version: 'operator', path: '/responders/{name}', idempotent: false },
-  removeResponder: { method: 'DELETE', version: 'operator', path: '/responders/{name}', idempotent: true },
-  readServer: { method: 'GET', version: 'operator', path: '/game-servers/{uuid}', idempotent: false },
-  saveServer: { method: 'PUT', version: 'operator', path: '/game-servers/{uuid}', idempotent: false },
-  changeServer: { method: 'PATCH', version: 'operator', path: '/game-servers/{uuid}', idempotent: false },
-  removeServer: { method: 'DELETE', version: 'operator', path: '/game-servers/{uuid}', idempotent: true },
+  v1: `readFirewallAddress GET /firewall/ips/{ip}
+listAvailableFilters GET /firewall/ips/{ip}/filters/available
+createRules POST! /firewall/ips/{ip}/rules
+deleteRules DELETE! /firewall/ips/{ip}/rules
+applyFilters POST! /firewall/ips/{ip}/filters
+deleteFilters DELETE! /firewall/ips/{ip}/filters
+listGameServers GET /game-servers
+readGameServer GET /game-servers/{slice}
+sendPowerSignal POST! /game-servers/{slice}/power
+sendCommand POST! /game-servers/{slice}/command
+listAttacks GET /attacks`,
+  x1: `listHeldAddresses GET /firewall/ips
+readAcceptedAddress GET /firewall/ips/{ip}
+replaceAddress PUT /firewall/ips/{ip}
+addRules POST! /firewall/ips/{ip}/rules
+setFilterSettings PUT /firewall/ips/{ip}/filter-settings
+setDefault PUT /firewall/defaults
+previewDefault GET /firewall/ips/{ip}/default-preview
+explainPacket POST /firewall/ips/{ip}/explain
+readDrops GET /firewall/ips/{ip}/drops
+readTraffic GET /firewall/ips/{ip}/traffic
+dryRun POST /firewall/ips/{ip}/dry-run
+listFilters GET /firewall/filters
+listBlockedSources GET /firewall/blocked
+blockSources POST! /firewall/blocked
+unblockSources DELETE! /firewall/blocked
+listGameServerStatuses GET /game-servers
+readGameServerBuild GET /game-servers/{slice}/build
+readGameServerHistory GET /game-servers/{slice}/history
+readConsole GET /game-servers/{slice}/console
+reinstallGameServer POST! /game-servers/{slice}/reinstall
+listFiles GET /game-servers/{slice}/files
+deleteFiles DELETE! /game-servers/{slice}/files
+readFile GET /game-servers/{slice}/files/content
+writeFile PUT /game-servers/{slice}/files/content
+makeFolder POST! /game-servers/{slice}/files/folders
+moveFiles POST! /game-servers/{slice}/files/move
+copyFile POST! /game-servers/{slice}/files/copy
+archiveFiles POST! /game-servers/{slice}/files/archive
+unpackFile POST! /game-servers/{slice}/files/unpack
+setFileModes POST! /game-servers/{slice}/files/mode
+searchFiles GET /game-servers/{slice}/files/search
+measureFiles GET /game-servers/{slice}/files/usage
+listDeletedFiles GET /game-servers/{slice}/files/bin
+emptyBin DELETE! /game-servers/{slice}/files/bin
+restoreFiles POST! /game-servers/{slice}/files/bin/restore
+listFileJobs GET /game-servers/{slice}/files/jobs
+cancelFileJob DELETE! /game-servers/{slice}/files/jobs/{job}
+listServerPeople GET /game-servers/{slice}/people
+inviteToServer POST! /game-servers/{slice}/people
+setServerRights PUT /game-servers/{slice}/people/{person}
+removeFromServer DELETE! /game-servers/{slice}/people/{person}
+withdrawServerInvitation DELETE! /game-servers/{slice}/invitations/{invitation}
+listServerActivity GET /game-servers/{slice}/activity
+readAttack GET /attacks/{attack}
+cancelMitigations DELETE! /attacks/{attack}/mitigations
+acceptTraffic POST! /attacks/{attack}/accept
+forgetTraffic DELETE! /attacks/{attack}/accept
+readCaller GET /caller`,
+  portal: `signIn POST /sign-in
+beginPasskeySignIn POST /sign-in/passkey/options
+signInWithPasskey POST /sign-in/passkey
+readLink POST /links/read
+acceptLink POST /links/accept
+readSession GET /session
+signOut DELETE /session
+readAccount GET /account
+listSessions GET /account/sessions
+endSession DELETE /account/sessions/{session}
+renameAccount PUT /account/name
+changePassword PUT /account/password
+beginTotp POST /account/totp
+confirmTotp PUT /account/totp
+removeTotp DELETE /account/totp
+renewRecoveryCodes POST /account/recovery-codes
+beginPasskey POST /account/passkeys/options
+addPasskey POST /account/passkeys
+deletePasskey DELETE /account/passkeys/{passkey}
+readSftpAccess GET /account/sftp
+addSshKey POST /account/ssh-keys
+deleteSshKey DELETE /account/ssh-keys/{ssh_key}
+makeSftpPassword POST /account/sftp-passwords
+deleteSftpPassword DELETE /account/sftp-passwords/{sftp_password}
+listMembers GET /organisations/{organisation}/members
+changeMember PUT /organisations/{organisation}/members/{member}
+removeMember DELETE /organisations/{organisation}/members/{member}
+inviteMember POST /organisations/{organisation}/invitations
+withdrawInvitation DELETE /organisations/{organisation}/invitations/{invitation}
+renameOrganisation PUT /organisations/{organisation}/name
+listPeople GET /operator/people
+changePerson PUT /operator/people/{person}
+createResetLink POST /operator/people/{person}/reset
+invitePerson POST /operator/invitations
+listLinks GET /operator/links
+withdrawLink DELETE /operator/links/{link}
+actFor PUT /operator/acting
+stopActing DELETE /operator/acting
+listNotedAddresses GET /organisations/{organisation}/firewall/notes
+listRuleNotes GET /organisations/{organisation}/firewall/ips/{ip}/notes
+saveRuleNote PUT /organisations/{organisation}/firewall/rules/{rule}/note
+readHistory GET /organisations/{organisation}/firewall/ips/{ip}/history
+undoChange POST /organisations/{organisation}/firewall/ips/{ip}/undo
+restoreAddress POST /organisations/{organisation}/firewall/ips/{ip}/restore
+listGroups GET /organisations/{organisation}/groups
+createGroup POST /organisations/{organisation}/groups
+saveGroup PUT /organisations/{organisation}/groups/{group}
+deleteGroup DELETE /organisations/{organisation}/groups/{group}
+previewNewGroup POST /organisations/{organisation}/groups/preview
+previewGroup POST /organisations/{organisation}/groups/{group}/preview
+listGeoRules GET /organisations/{organisation}/geo-rules
+createGeoRule POST /organisations/{organisation}/geo-rules
+saveGeoRule PUT /organisations/{organisation}/geo-rules/{geo_rule}
+deleteGeoRule DELETE /organisations/{organisation}/geo-rules/{geo_rule}
+listKeys GET /organisations/{organisation}/keys
+createKey POST /organisations/{organisation}/keys
+revokeKey DELETE /organisations/{organisation}/keys/{key}
+joinFleet POST /agents/join
+readAgentState POST /agents/state
+listWebhooks GET /organisations/{organisation}/webhooks
+createWebhook POST /organisations/{organisation}/webhooks
+saveWebhook PUT /organisations/{organisation}/webhooks/{webhook}
+deleteWebhook DELETE /organisations/{organisation}/webhooks/{webhook}
+rotateWebhookSecret POST /organisations/{organisation}/webhooks/{webhook}/secret
+testWebhook POST /organisations/{organisation}/webhooks/{webhook}/test
+listWebhookDeliveries GET /organisations/{organisation}/webhooks/{webhook}/deliveries
+redeliver POST /organisations/{organisation}/webhooks/{webhook}/deliveries/{delivery}/redeliver`,
+  operator: `suggestThresholds GET /organisations/{slug}/threshold-suggestions
+listOrganisationKeys GET /organisations/{slug}/keys
+createOrganisationKey POST! /organisations/{slug}/keys
+revokeOrganisationKey DELETE! /organisations/{slug}/keys/{key}
+listEggs GET /eggs
+readEgg POST! /eggs/read
+listImages GET /images
+makeImage POST! /nodes/{name}/images/{image}
+createServer POST! /game-servers
+listServers GET /game-servers
+readServerEgg GET /game-servers/{uuid}/egg
+suspendServer POST! /game-servers/{uuid}/suspend
+unsuspendServer POST! /game-servers/{uuid}/unsuspend
+reinstallServer POST! /game-servers/{uuid}/reinstall
+readFleetHealth GET /fleet
+readEnforceCommand GET /fleet/enforce-command
+createJoinCommand POST! /fleet/{kind}/{name}/join
+approveHosts POST! /fleet/{kind}/{name}/approve
+readAuditTrail GET /audit
+listOrganisations GET /organisations
+readOrganisation GET /organisations/{slug}
+saveOrganisation PUT /organisations/{slug}
+changeOrganisation PATCH /organisations/{slug}
+removeOrganisation DELETE! /organisations/{slug}
+listAsns GET /asns
+readAsn GET /asns/{asn}
+saveAsn PUT /asns/{asn}
+changeAsn PATCH /asns/{asn}
+removeAsn DELETE! /asns/{asn}
+listServices GET /organisations/{organisation}/services
+readService GET /organisations/{organisation}/services/{id}
+saveService PUT /organisations/{organisation}/services/{id}
+changeService PATCH /organisations/{organisation}/services/{id}
+removeService DELETE! /organisations/{organisation}/services/{id}
+listHoldings GET /organisations/{organisation}/holdings
+createHolding POST! /organisations/{organisation}/holdings
+readHolding GET /organisations/{organisation}/holdings/{id}
+saveHolding PUT /organisations/{organisation}/holdings/{id}
+changeHolding PATCH /organisations/{organisation}/holdings/{id}
+removeHolding DELETE! /organisations/{organisation}/holdings/{id}
+listNodes GET /nodes
+readNode GET /nodes/{name}
+saveNode PUT /nodes/{name}
+changeNode PATCH /nodes/{name}
+removeNode DELETE! /nodes/{name}
+listBaselines GET /baseline
+readBaseline GET /baseline/{prefix}
+saveBaseline PUT /baseline/{prefix}
+changeBaseline PATCH /baseline/{prefix}
+removeBaseline DELETE! /baseline/{prefix}
+listEdges GET /edges
+readEdge GET /edges/{name}
+saveEdge PUT /edges/{name}
+changeEdge PATCH /edges/{name}
+removeEdge DELETE! /edges/{name}
+listCollectors GET /collectors
+readCollector GET /collectors/{name}
+saveCollector PUT /collectors/{name}
+changeCollector PATCH /collectors/{name}
+removeCollector DELETE! /collectors/{name}
+listResponders GET /responders
+readResponder GET /responders/{name}
+saveResponder PUT /responders/{name}
+changeResponder PATCH /responders/{name}
+removeResponder DELETE! /responders/{name}
+readServer GET /game-servers/{uuid}
+saveServer PUT /game-servers/{uuid}
+changeServer PATCH /game-servers/{uuid}
+removeServer DELETE! /game-servers/{uuid}`,
 } as const;

@@ -9,15 +9,18 @@ import {
 } from '../schemas/declared/declared-kind.ts';
 import { answerSchema, viewSchema, writtenSchema } from '../schemas/declared/declared-answers.ts';
 import { Done } from '../schemas/portal-account.ts';
-import { CLOSED, id } from '../schemas/values.ts';
+import { CLOSED, id, integer } from '../schemas/values.ts';
 import {
   change,
+  create,
+  createAnswer,
   doneAnswer,
   read,
   readAnswer,
   remove,
   replace,
   saveAnswer,
+  SLUG,
 } from './operator-shared.ts';
 
 /** Lets a write lose something: without it, such a write is refused and says what would be lost. */
@@ -103,9 +106,8 @@ function writes<
       ...replace,
       ...where,
       operationId: `save${title}`,
-      summary: `Create or replace ${one}`,
-      description:
-        'The body is the whole object: what is left out gets its default. With `If-None-Match: *` it only creates, and with `If-Match` it only replaces what was read; otherwise 412.',
+      summary: kind.isNumbered ? `Replace ${one}` : `Create or replace ${one}`,
+      description: `The body is the whole object: what is left out gets its default. With ${kind.isNumbered ? '' : '`If-None-Match: *` it only creates, and with '}\`If-Match\` it only replaces what was read; otherwise 412.`,
       body: bodySchema(kind),
       bodyExamples: { plain: example },
       responses: { ...answers, ...tagged(201, 'It was created.', Answered) },
@@ -133,6 +135,29 @@ function writes<
   ] as const;
 }
 
+/** The creation of an object whose number is given when it is made. */
+export function createEndpoint<
+  Title extends string,
+  Path extends string,
+  Fields extends TProperties,
+>(kind: DeclaredKind<string, Title, string, Path, Fields>) {
+  const { path, title, example } = kind;
+  const listPath = path.replace(/\/\{\w+\}$/, '');
+  const { one } = wordsOf(kind);
+  return {
+    ...create,
+    operationId: `create${title}`,
+    path: listPath,
+    params: paramsOf(kind, listPath),
+    query: LossesQuery,
+    summary: `Create ${one}`,
+    description: 'The answer has its number. What is left out gets its default.',
+    body: bodySchema(kind),
+    bodyExamples: { plain: example },
+    responses: createAnswer('It was created.', writtenSchema(kind, viewSchema(kind)), LOSSES),
+  } as const satisfies OperatorEndpoint;
+}
+
 function tagged(status: 200 | 201, description: string, schema: TObject) {
   const headers = [...RATE_HEADERS, 'Portcullis-Generation?', 'ETag?'] as const;
   return { [status]: { description, schema, headers } } satisfies Readonly<
@@ -145,10 +170,16 @@ function paramsOf<Fields extends TProperties>(
   path: string,
 ) {
   const names = pathNames(path).map((name) => {
-    const { type }: { readonly type?: unknown } = schema.properties[name] ?? {};
+    if (name === 'slug') return [name, SLUG.slug];
     const description = `Its ${name}.`;
+    const { type, maximum } = Object(schema.properties[name]) as {
+      readonly type?: unknown;
+      readonly maximum?: number;
+    };
     // Every operation with a parameter of this name refers to one component.
-    return [name, type === 'integer' ? id({ description }) : Type.String({ description })];
+    if (type !== 'integer') return [name, Type.String({ description })];
+    if (name === 'id' || maximum === undefined) return [name, id({ description })];
+    return [name, integer({ minimum: 1, maximum, description })];
   });
   return Object.fromEntries(names) as Readonly<Record<string, TSchema>>;
 }

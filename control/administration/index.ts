@@ -5,11 +5,9 @@ import { createEggHandlers, type EggDeps } from './eggs.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { createAuditHandlers } from './audit.ts';
 import { createFleetHandlers } from './fleet.ts';
-import { createHoldingHandlers } from './holdings.ts';
 import { createKeyHandlers, type KeyHandlers } from './keys.ts';
 import { createOperatorHandlers } from '../operator/index.ts';
 import { createOrganisationHandlers } from './organisations.ts';
-import { createServiceHandlers } from './services.ts';
 
 type OperatorOperation = (typeof OPERATOR_ENDPOINTS)[number]['operationId'];
 
@@ -29,8 +27,6 @@ export function createAdministration(deps: AdministrationDeps): {
     handlers: {
       ...createKeyHandlers(),
       ...createOrganisationHandlers(),
-      ...createServiceHandlers(),
-      ...createHoldingHandlers(),
       ...createEggHandlers(deps),
       ...createFleetHandlers(enforceCommand),
       ...createAgentHandlers(publicUrl),

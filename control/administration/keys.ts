@@ -12,7 +12,7 @@ import type { Answer } from '../http/operations/operation.ts';
 import type { CallOf, Handlers } from '../http/operations/handlers.ts';
 import { Problem } from '../problem.ts';
 import { viewOf } from '../http/operations/view.ts';
-import { requireOrganisation } from './organisation-write.ts';
+import { requireOrganisation } from './organisations.ts';
 
 export type KeyHandlers = Pick<
   Handlers,

@@ -48,7 +48,7 @@ async function startWithCustomer(t: Parameters<typeof startEnvironment>[0]) {
   const environment = await start(t);
   const { operator, db } = environment;
   dataOf(await operator.put(HIVE, { name: 'Hive', external_id: 'whmcs-17' }));
-  dataOf(await operator.put(`${HIVE}/services/900`, { name: 'lobby', active: true }));
+  dataOf(await operator.put(`${HIVE}/services/900`, { name: 'lobby' }));
   const offer = { memory: 4_096, addresses: ['198.51.100.20'], ports: '25565-25566' };
   dataOf(await operator.put(`${NODES}/big`, offer));
   await connect(db, 'big');
@@ -143,10 +143,8 @@ test('a billing system makes a customer with prefix, key, service and server, an
   dataOf(await twice(operator, 'DELETE', path));
   assertRefused(await operator.get(path), 404, 'not_found');
 
-  const [{ holdings } = { holdings: [] }] = dataOf<{ holdings: { id: number }[] }[]>(
-    await operator.get(HIVE),
-  );
-  dataOf(await operator.put(`${HIVE}/holdings/${holdings[0]?.id}`, { end_now: true }));
+  const [holding] = dataOf<{ id: number }[]>(await operator.get(`${HIVE}/holdings`));
+  dataOf(await operator.send('DELETE', `${HIVE}/holdings/${holding?.id}`));
   dataOf(await operator.send('DELETE', HIVE));
   const keys = dataOf<{ id: number; revoked_at: string | null }[]>(
     await operator.get(`${HIVE}/keys`),
@@ -168,7 +166,7 @@ test('a billing system makes a customer with prefix, key, service and server, an
     `server.unsuspend server:${server.uuid}`,
     `server.reinstall server:${server.uuid}`,
     `server.remove server:${server.uuid}`,
-    'organisation.end organisation:hive',
+    'organisation.remove organisation:hive',
   ]) {
     assert.equal(trail.split(line).length, 2, `${line} once in\n${trail}`);
   }
@@ -316,15 +314,13 @@ game_servers:
     true,
   );
   const uuid = '6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11';
-  const [{ holdings } = { holdings: [] }] = dataOf<{ holdings: { id: number }[] }[]>(
-    await operator.get(HIVE),
-  );
+  const [holding] = dataOf<{ id: number }[]>(await operator.get(`${HIVE}/holdings`));
   const exporters = [{ ip: '192.0.2.9', prefixes: 'all' }];
   const attempts: readonly (readonly [string, string, object?])[] = [
     ['PUT', HIVE, { name: 'Mine' }],
     ['DELETE', HIVE],
     ['PUT', `${HIVE}/services/900`, { name: 'mine', active: false }],
-    ['PUT', `${HIVE}/holdings/${holdings[0]?.id}`, { end_now: true }],
+    ['DELETE', `${HIVE}/holdings/${holding?.id}`],
     ['PUT', `${API}/edges/fra1`, { devices: ['lo'] }],
     ['PUT', `${API}/nodes/n1`, {}],
     ['PUT', `${API}/collectors/c1`, { listen: '0.0.0.0:1', exporters }],

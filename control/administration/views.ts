@@ -1,32 +1,9 @@
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
-import {
-  NOTHING_SET,
-  type ScopeSettings,
-} from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { KnownCollector } from '../collectors/index.ts';
 import type { EdgeStatus } from '../fleet/index.ts';
 import type { EggHost } from '../operator/egg-hosts.ts';
 import type { NodeStatus } from '../game-servers/index.ts';
 import { viewOf } from '../http/operations/view.ts';
-import type { OrganisationRow } from './store.ts';
-
-export function organisationView({ id: _id, detection, ...row }: OrganisationRow) {
-  return {
-    ...row,
-    thresholds: thresholdsView(detection),
-    services: row.services.map(detectedView),
-    holdings: row.holdings.map(detectedView),
-  };
-}
-
-function detectedView({ detection, ...row }: OrganisationRow['services'][number]) {
-  return { ...row, thresholds: thresholdsView(detection) };
-}
-
-function thresholdsView(set: Partial<ScopeSettings>) {
-  const { pps, mbps, holdSeconds, mitigation, safelist } = { ...NOTHING_SET, ...set };
-  return { pps, mbps, hold_seconds: holdSeconds, mitigation, safelist };
-}
 
 export function edgeView({
   id: _id,

@@ -1,10 +1,7 @@
-import type { Ability, Flag } from '@portcullis/core/access/abilities.ts';
-import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
+import type { Ability } from '@portcullis/core/access/abilities.ts';
 import type { FoundEgg } from '../game-servers/index.ts';
-import type { OrganisationLimits, ServiceContent } from '../organisations/index.ts';
 import type { GeoContent } from '../firewall/geo/index.ts';
 import type { WantedFilter, WantedRule } from '@portcullis/core/firewall/rules/content.ts';
-import type { DefaultAction } from '@portcullis/core/firewall/policy.ts';
 import type { DeclaredObjects } from '../operator/index.ts';
 import type { Position } from './mistakes.ts';
 
@@ -19,8 +16,6 @@ export interface FleetFile {
   readonly objects: DeclaredObjects<Position>;
   /** Eggs that its game servers name. */
   readonly eggs: readonly NamedEgg[];
-  /** The operator's own, for prefixes of any organisation. */
-  readonly asns: readonly DesiredAsn[];
   readonly organisations: readonly DesiredOrganisation[];
 }
 
@@ -28,24 +23,12 @@ export interface Located {
   readonly at: Position;
 }
 
-export interface DesiredAsn extends Located {
-  readonly asn: number;
-}
-
 export interface DesiredOrganisation extends Located {
   readonly slug: string;
-  readonly name: string;
-  /** Sorted. */
-  readonly flags: readonly Flag[];
-  readonly limits: OrganisationLimits;
-  readonly asns: readonly DesiredAsn[];
-  readonly services: readonly DesiredService[];
-  readonly holdings: readonly DesiredHolding[];
   readonly keys: readonly DesiredKey[];
   readonly groups: readonly DesiredGroup[];
   readonly geoRules: readonly DesiredGeoRule[];
   readonly blocked: readonly DesiredBlocked[];
-  readonly detection: ScopeSettings;
 }
 
 /** Sources that are blocked on a target, or without one on everything that the organisation holds. */
@@ -53,24 +36,6 @@ export interface DesiredBlocked extends Located {
   readonly target: string | null;
   readonly sources: readonly string[];
   readonly note: string;
-}
-
-export interface DesiredService extends Located, ServiceContent {
-  readonly detection: ScopeSettings;
-}
-
-/** A prefix, under an `asn` or none, or what a service holds (`serviceId`). */
-export interface DesiredHolding extends Located {
-  readonly cidr: string;
-  readonly asn: number | null;
-  readonly serviceId: number | null;
-  /** Null means from the time it is first applied. */
-  readonly since: Date | null;
-  /** Null means without end. */
-  readonly until: Date | null;
-  /** Its own, or that of the organisation; null when neither has one. */
-  readonly default: DefaultAction | null;
-  readonly detection: ScopeSettings;
 }
 
 export interface DesiredKey extends Located {

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Db, Tx } from '../db/database.ts';
 import type { Batch } from '../fleet/batch.ts';
 import type { Current, Kind, Wanted } from './kind.ts';
@@ -16,6 +17,45 @@ export async function applyChanges(batch: Batch, changes: readonly ObjectChange[
   }
   if (wanted.length > 0) await kind.save(batch, wanted);
   if (ended.length > 0) await kind.remove(batch, ended);
+}
+
+/** Reads the database clock, which decides what is in effect. In whole milliseconds, as in a Date. */
+export async function loadNow(db: Db | Tx): Promise<Date> {
+  const { rows } = await sql<{ now: Date }>`
+    select date_trunc('milliseconds', now()) as now`.execute(db);
+  const [row] = rows;
+  if (row === undefined) throw new Error('the database has no time');
+  return row.now;
+}
+
+/** Makes way for all changes of a plan before any of them is applied. */
+export async function prepareChanges(
+  batch: Batch,
+  changes: readonly ObjectChange[],
+): Promise<void> {
+  for (const [name, ofKind] of Map.groupBy(changes, ({ kind }) => kind)) {
+    const wanted = ofKind.flatMap(({ object, before }) =>
+      object === null ? [] : [{ object, before }],
+    );
+    if (wanted.length > 0) await kindNamed(name)?.prepare?.(batch, wanted);
+  }
+}
+
+/** Losses of others by saving declared objects: sentences by kind and key. */
+export type Elsewhere = ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>;
+
+/** Loads what saving the objects of a file would end of others. */
+export async function loadElsewhere(
+  db: Db | Tx,
+  declared: Readonly<Record<string, readonly { readonly object: object }[]>>,
+): Promise<Elsewhere> {
+  const found = new Map<string, ReadonlyMap<string, readonly string[]>>();
+  for (const kind of KINDS as readonly Kind[]) {
+    const objects = (declared[kind.name] ?? []).map(({ object }) => object);
+    const ended = await kind.endsElsewhere?.(db, objects);
+    if (ended !== undefined) found.set(kind.name, ended);
+  }
+  return found;
 }
 
 /** Loads the objects of every kind. */

@@ -1,6 +1,6 @@
 import { createValidator, type Validator } from '@portcullis/contract/validator.ts';
 import { sql } from 'kysely';
-import { type Actor, recordAudit } from '../access/index.ts';
+import { type Actor, notifyAccess, recordAudit } from '../access/index.ts';
 import type { Tx } from '../db/database.ts';
 import { constraintOf } from '../db/failure.ts';
 import { lockInstallation } from '../db/locks.ts';
@@ -15,6 +15,7 @@ import {
   type Outside,
   type Refuse,
   subjectOf,
+  type Wanted,
 } from './kind.ts';
 import { kindNamed, type KindName } from './kinds.ts';
 import { differenceOf } from './plan.ts';
@@ -62,6 +63,8 @@ export interface WriteTerms {
   readonly ifNoneMatch?: string | null;
   /** Also if something would be lost. */
   readonly allowsLosses?: boolean;
+  /** Whether the path of the request is that of the object. */
+  readonly isAt?: (object: object) => boolean;
   /** The word for the change in the audit trail. Default: `create` or `change`. */
   readonly action?: string;
   /** Where the eggs come from that an object names. */
@@ -76,33 +79,32 @@ export interface Written<T extends object> {
 }
 
 /**
- * Creates or changes an object of the side that writes. `make`: the object from what there is (null: nothing yet), with
- * defaults left out. Throws 412, 422 or the loss, and then nothing is changed.
+ * Creates or changes an object of the side that writes. `key`: null creates one whose number is given. `make`: the object
+ * from what there is (null: nothing yet), with defaults left out. Throws 412, 422 or the loss, and then nothing is changed.
  */
 export async function saveByHand<T extends object>(
   batch: Batch,
   kind: Kind<T>,
-  key: string,
+  key: string | null,
   make: (before: Current<T> | null) => object | Promise<object>,
   terms: WriteTerms,
 ): Promise<Written<T>> {
   const { tx } = batch;
-  const before = await loadForWrite(batch, kind, key, terms);
+  const before = key === null ? null : await loadForWrite(batch, kind, key, terms);
+  if (kind.isNumbered && key !== null && before === null) throw noSuch(kind, key);
   const find = outsideOf(tx, kind, terms);
   const object = await readWhole(kind, await make(before), before?.object ?? null, find);
   await requireReferences(tx, kind, object);
   const difference = differenceOf(kind, before, object);
   if (difference === null && before !== null)
     return { current: before, isNew: false, generation: null };
-  if (before !== null) {
-    refuseLosses(kind.losses?.({ before, after: object, isLast: false, byHand: true }), terms);
-  }
-  await kind.admit?.(tx, { object, before });
+  await refuseChange(tx, kind, { object, before }, terms);
   await kind.save(batch, [{ object, before }]);
-  const { action = before === null ? 'create' : 'change' } = terms;
-  const generation = await finish(batch, kind, { object, action, terms, words: difference?.words });
-  const [current] = await kind.load(tx, [key]);
+  const [current] = await kind.load(tx, [key ?? kind.key(object)]);
   if (current === undefined) throw new Error(`the ${subjectOf(kind, object)} was not saved`);
+  const { action = before === null ? 'create' : 'change' } = terms;
+  const words = difference?.words;
+  const generation = await finish(batch, kind, { object: current.object, action, terms, words });
   return { current, isNew: before === null, generation };
 }
 
@@ -130,7 +132,7 @@ export async function removeByHand<T extends object>(
   terms: WriteTerms,
 ): Promise<void> {
   const before = await loadForWrite(batch, kind, key, terms);
-  if (before === null) throw noSuch(kind, key);
+  if (before === null || terms.isAt?.(before.object) === false) throw noSuch(kind, key);
   const hindrance = kind.hindrance?.(before) ?? null;
   if (hindrance !== null) throw conflict(hindrance);
   if (kind.losses !== undefined && terms.allowsLosses !== true) {
@@ -220,10 +222,30 @@ async function requireReferences<T extends object>(
     const key = reference.key(object);
     const other = kindNamed(name);
     if (key === null || other === undefined) continue;
-    if ((await other.load(tx, [key])).length > 0) continue;
-    const detail = `There is no ${name.replaceAll('-', ' ')} ${key}.`;
+    const [named] = await other.load(tx, [key]);
+    if (named && reference.accepts?.(object, named.object) !== false) continue;
+    const none = `There is no ${name.replaceAll('-', ' ')} ${key}.`;
+    const detail = reference.missing?.(object) ?? none;
     throw new Problem('invalid_request', detail, { errors: [{ pointer, detail }] });
   }
+}
+
+async function refuseChange<T extends object>(
+  tx: Tx,
+  kind: Kind<T>,
+  { object, before }: Wanted<T>,
+  terms: WriteTerms,
+): Promise<void> {
+  const obstacle = (before && kind.obstacle?.(before, object)) ?? null;
+  if (obstacle !== null) throw conflict(obstacle);
+  await kind.admit?.(tx, { object, before });
+  if (terms.allowsLosses === true) return;
+  const own =
+    before === null
+      ? []
+      : (kind.losses?.({ before, after: object, isLast: false, byHand: true }) ?? []);
+  const elsewhere = (await kind.endsElsewhere?.(tx, [object]))?.get(kind.key(object)) ?? [];
+  refuseLosses([...own, ...elsewhere], terms);
 }
 
 function refuseLosses(losses: readonly string[] = [], { allowsLosses = false }: WriteTerms): void {
@@ -239,8 +261,8 @@ async function organisationOf<T extends object>(
   kind: Kind<T>,
   object: T,
 ): Promise<number | null> {
-  const slug = kind.organisation?.(object);
-  if (slug === undefined) return null;
+  const slug = kind.organisation?.(object) ?? null;
+  if (slug === null) return null;
   const { rows } = await sql<{ id: number }>`
     select id from organisations where slug = ${slug}`.execute(tx);
   return rows[0]?.id ?? null;
@@ -260,12 +282,13 @@ async function finish<T extends object>(
   { object, action: done, terms: { actor }, words }: Finished<T>,
 ): Promise<number | null> {
   const action = `${kind.name}.${done}`;
+  await notifyAccess(batch.tx);
   const generation = await batch.takeGeneration(action);
   await recordAudit(batch.tx, {
     actor,
     organisationId: await organisationOf(batch.tx, kind, object),
     action,
-    target: `${kind.name}:${kind.key(object)}`,
+    target: kind.target?.(object) ?? `${kind.name}:${kind.key(object)}`,
     detail: words === undefined ? {} : { words },
     generation,
   });

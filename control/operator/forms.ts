@@ -1,4 +1,5 @@
 import type { Form } from '@portcullis/contract/schemas/declared/shapes.ts';
+import { parseSafelistEntry } from '@portcullis/core/attacks/detector/safelist.ts';
 import { formatAddress, parseAddress } from '@portcullis/core/net/address.ts';
 import { formatCidr, formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { Parsed } from '@portcullis/core/net/parsed.ts';
@@ -11,6 +12,8 @@ export const FORMS: Readonly<Record<Form, (text: string) => Parsed<string>>> = {
   address: parseHost,
   ports: parsePorts,
   uuid: parseUuid,
+  'named-ports': parseNamedPorts,
+  safelist: parseExempt,
   moment(text) {
     const moment = parseMoment(text);
     return moment.ok ? { ok: true, value: timeView(moment.value) } : moment;
@@ -43,6 +46,24 @@ function parsePorts(expression: string): Parsed<string> {
   if (!parsed.ok) return { ok: false, reason: `${parsed.reason}.` };
   const parts = parsed.value.map(({ low, high }) => (low === high ? `${low}` : `${low}-${high}`));
   return { ok: true, value: parts.join(',') };
+}
+
+/** Parses ports among which may be ports of game servers, by uuid and name: `80,UUID:query`. */
+function parseNamedPorts(expression: string): Parsed<string> {
+  const items = expression.split(',').map((item) => item.trim());
+  const named = items.filter((item) => NAMED_PORT.test(item));
+  const numbers = items.filter((item) => !NAMED_PORT.test(item));
+  const ports = numbers.length === 0 ? null : parsePorts(numbers.join(','));
+  if (ports?.ok === false) return ports;
+  return { ok: true, value: [...(ports === null ? [] : [ports.value]), ...named].join(',') };
+}
+
+/** A port of a game server by name, as it is stored. */
+export const NAMED_PORT = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):[a-z0-9][a-z0-9-]{0,62}$/;
+
+function parseExempt(text: string): Parsed<string> {
+  const entry = parseSafelistEntry(text);
+  return entry.ok ? entry : { ok: false, reason: `${entry.reason}.` };
 }
 
 /** The network for people: a single address without its length. */

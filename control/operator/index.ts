@@ -1,10 +1,24 @@
 export { createOperatorHandlers } from './api/index.ts';
-export { applyChanges, loadObjects } from './apply.ts';
+export {
+  applyChanges,
+  type Elsewhere,
+  loadElsewhere,
+  loadNow,
+  loadObjects,
+  prepareChanges,
+} from './apply.ts';
 export { operate, saveByHand, saveDeclared } from './by-hand.ts';
 export { type DeclaredObjects, readObjects } from './file/objects.ts';
 export { FORMS, parseMoment, sentence, showCidr } from './forms.ts';
 export { type EggLibrary, type Kind, NOTHING_OUTSIDE, type Outside } from './kind.ts';
 export { kindNamed, type KindName, KINDS, type StoredObjects } from './kinds.ts';
-export { type Declared, type ObjectChange, planKind, type PlanSink } from './plan.ts';
+export { holdingsAfter } from './kinds/holding.ts';
+export {
+  type Declared,
+  type ObjectChange,
+  planKind,
+  planRemovals,
+  type PlanSink,
+} from './plan.ts';
 export { server } from './kinds/game-server.ts';
 export { PRIMARY } from './kinds/server-table.ts';

@@ -39,18 +39,23 @@ export interface Kind<T extends object = object, Facts extends object = object> 
   readonly plural: string;
   /** The whole object: the file's JSON Schema, the request, the answer and the document are made of it. */
   readonly schema: TObject;
-  /** The fields of requests that are not declared (`beside`). */
-  readonly input?: object;
   /** The path of the API below its prefix: `/edges/{name}`. The last name is that of the object in its place. */
   readonly path: string;
-  /** Where it is in the file: `/edges/*`; a name in braces is the member's name, and a field of the object. */
-  readonly place: string;
+  /** Its number in the path is given when it is made. */
+  readonly isNumbered?: true;
+  /** The fields of requests that are not declared (`beside`). */
+  readonly input?: object;
+  /**
+   * Where it is in the file: `/edges/*`; a name in braces is the member's name, and a field of the object. A kind that is
+   * written in several places finds its entries itself.
+   */
+  readonly place: string | ((file: object, refuse: Refuse) => FileEntry[]);
   /** Names the object among all of its kind. */
   key(object: T): string;
   /** The objects of other kinds that it names: those are saved before it and removed after it. */
   readonly refersTo: readonly Reference<T>[];
-  /** The slug of its organisation. Absent: the kind is of none. */
-  organisation?(object: T): string;
+  /** The slug of its organisation; null: of none. Absent: the kind is of none. */
+  organisation?(object: T): string | null;
   /** Finds what an object names that no kind declares, by hand: `given` matches the schema. */
   outside?(tx: Tx, given: object, library: EggLibrary): Promise<Outside>;
   /** Returns fields that depend on others: a default, or one spelling. */
@@ -66,10 +71,17 @@ export interface Kind<T extends object = object, Facts extends object = object> 
     objects: readonly T[],
     refuse: (index: number, ...why: Parameters<Refuse>) => void,
   ): void;
-  /** Refuses objects of a file that do not go together with those that were made by hand. */
+  /** Says what is wrong with two objects of a file that have one key; null: nothing. Default: it is there twice. */
+  clash?(object: T, other: T): string | null;
+  /** Finds the rows of the objects of a file, by index. Default: those of the same keys. */
+  match?(
+    objects: readonly T[],
+    rows: readonly Current<T, Facts>[],
+  ): ReadonlyMap<number, Current<T, Facts>>;
+  /** Refuses objects of a file that do not go together with stored ones that the file does not name. */
   checkStored?(
     objects: readonly T[],
-    byHand: readonly Current<T, Facts>[],
+    others: readonly Current<T, Facts>[],
     refuse: (index: number, message: string) => void,
   ): void;
   /** Throws when an object cannot be saved by hand at present, such as for lack of capacity. */
@@ -78,32 +90,49 @@ export interface Kind<T extends object = object, Facts extends object = object> 
   checkByHand?(object: T, refuse: Refuse): void;
   /** Takes over from what is stored what the declaration leaves open. */
   inherit?(object: T, before: T | null, refuse: Refuse): T;
-  /** Loads the objects of the keys, or all, ordered. */
-  load(db: Db | Tx, keys?: readonly string[]): Promise<Current<T, Facts>[]>;
+  /** Loads the objects of the keys, or all, ordered. A kind of organisations may read only those of one. */
+  load(db: Db | Tx, keys?: readonly string[], organisation?: string): Promise<Current<T, Facts>[]>;
   /** Locks the row against those who change it without declaring it, such as an agent that connects. */
   lock?(tx: Tx, key: string): Promise<void>;
+  /** Makes way for changes of a file before any of them is applied. */
+  prepare?(batch: Batch, many: readonly Wanted<T, Facts>[]): Promise<void>;
   save(batch: Batch, many: readonly Wanted<T, Facts>[]): Promise<void>;
   remove(batch: Batch, many: readonly Current<T, Facts>[]): Promise<void>;
   /** Hands objects that were made by hand to the fleet file (`--adopt`). */
   adopt(tx: Tx, keys: readonly string[]): Promise<void>;
   /** `edge fra1`, in plans and messages. Default: the name of the kind and the key. */
   subject?(object: T): string;
+  /** Names the object in the audit trail. Default: the name of the kind and the key. */
+  target?(object: T): string;
   /** A new object in a few words. */
   summary(object: T): string;
   /** The fields of a difference, where they are shown otherwise than by the schema; a secret never. */
   shown?(object: T): Readonly<Record<string, unknown>>;
+  /** The words of a removal. Default: none. `isNamed`: objects that stay refer to it. */
+  ending?(current: Current<T, Facts>, isNamed: boolean): string;
+  /** Why an object cannot become another: a sentence; null if it can. */
+  obstacle?(before: Current<T, Facts>, after: T): string | null;
+  /** Nothing of it is left to be removed: it is kept for the history. `isNamed`: objects that stay refer to it. */
+  isEnded?(current: Current<T, Facts>, isNamed: boolean): boolean;
+  /** It is history, which is not listed. */
+  isPast?(current: Current<T, Facts>): boolean;
+  /** It stays as history when the file no longer names it. */
+  stays?(current: Current<T, Facts>): boolean;
+  /** Handles the fields of requests and answers that are beside the object (`input`). */
+  readonly beside?: Beside<Facts>;
   /** Effects of a change beside its fields, in words that follow those of the fields. */
   further?(before: Current<T, Facts>, after: T): string[];
-  /** The words of a removal. Default: none. */
-  ending?(current: Current<T, Facts>): string;
   /** The object as it is answered, where something of it is not. */
   view?(object: T): object;
   /** Losses by a change (`after`) or a removal (null), in sentences: it then has to be allowed. */
   losses?(change: Losing<T, Facts>): string[];
+  /** Losses of others by saving objects, in sentences by key: it then has to be allowed. */
+  endsElsewhere?(
+    db: Db | Tx,
+    objects: readonly T[],
+  ): Promise<ReadonlyMap<string, readonly string[]>>;
   /** Why it cannot be removed by hand at present; null if it can. */
   hindrance?(current: Current<T, Facts>): string | null;
-  /** Handles the fields of requests and answers that are beside the object (`input`). */
-  readonly beside?: Beside<Facts>;
   /** Sentences about the object in the answer to a write. */
   remarks?(tx: Tx, current: Current<T, Facts>): Promise<string[]>;
   /** Objects of it that were made by hand, such as `2 servers`: the file cannot end it before. */
@@ -112,10 +141,15 @@ export interface Kind<T extends object = object, Facts extends object = object> 
   notes?(object: T, current: Current<T, Facts> | null): string[];
 }
 
+/** An object in a file: its value, and where it is. */
+export interface FileEntry extends Omit<Spread, 'pointers'>, Partial<Pick<Spread, 'pointers'>> {
+  readonly pointer: string;
+}
+
 /** Fields of requests and answers that are not declared, such as what a billing system calls an object. */
 export interface Beside<Facts extends object> {
   /** Completes the object of a request by what the request has beside it. */
-  complete(tx: Tx, given: object, beside: object, library: EggLibrary): Promise<object>;
+  complete?(tx: Tx, given: object, beside: object, library: EggLibrary): Promise<object>;
   save(tx: Tx, key: string, beside: object): Promise<void>;
   show(facts: Facts): object;
 }
@@ -150,6 +184,10 @@ export interface Reference<T extends object> {
   readonly pointer: string;
   /** The key of the named object; null if it names none. */
   key(object: T): string | null;
+  /** Whether it may name that object. Default: it may. */
+  accepts?(object: T, named: object): boolean;
+  /** Says what to do where it may not, or there is none. */
+  missing?(object: T): string;
 }
 
 export interface Losing<T extends object, Facts extends object = object> {
@@ -170,7 +208,7 @@ export function defineKind<
   return { ...declared, ...kind };
 }
 
-type DeclaredMember = 'name' | 'title' | 'plural' | 'schema' | 'path' | 'input';
+type DeclaredMember = 'name' | 'title' | 'plural' | 'schema' | 'path' | 'input' | 'isNumbered';
 
 export function subjectOf<T extends object>(kind: Kind<T>, object: T): string {
   return kind.subject?.(object) ?? `${kind.name.replaceAll('-', ' ')} ${kind.key(object)}`;

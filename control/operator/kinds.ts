@@ -1,13 +1,28 @@
 import type { Current, Kind } from './kind.ts';
+import { asn } from './kinds/asn.ts';
 import { baseline } from './kinds/baseline.ts';
 import { collector } from './kinds/collector.ts';
 import { edge } from './kinds/edge.ts';
+import { holding } from './kinds/holding.ts';
 import { server } from './kinds/game-server.ts';
 import { node } from './kinds/node.ts';
+import { organisation } from './kinds/organisation.ts';
 import { responder } from './kinds/responder.ts';
+import { service } from './kinds/service.ts';
 
 /** Every kind of object that an operator declares. A kind stands behind those that it refers to. */
-export const KINDS = [node, baseline, edge, collector, responder, server] as const;
+export const KINDS = [
+  organisation,
+  asn,
+  service,
+  holding,
+  node,
+  baseline,
+  edge,
+  collector,
+  responder,
+  server,
+] as const;
 
 type AnyKind = (typeof KINDS)[number];
 export type KindName = AnyKind['name'];
@@ -15,9 +30,11 @@ type KindOf<Name extends KindName> = Extract<AnyKind, { readonly name: Name }>;
 export type ObjectOf<Name extends KindName> =
   KindOf<Name> extends Kind<infer T, infer _> ? T : never;
 
+type FactsOf<Name extends KindName> = KindOf<Name> extends Kind<infer _, infer F> ? F : never;
+
 /** The stored objects of every kind, in the order of their keys. */
 export type StoredObjects = {
-  readonly [Name in KindName]: readonly Current<ObjectOf<Name>>[];
+  readonly [Name in KindName]: readonly Current<ObjectOf<Name>, FactsOf<Name>>[];
 };
 
 export function kindNamed(name: string): Kind | undefined {

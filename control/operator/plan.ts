@@ -78,60 +78,118 @@ export interface PlanSink<At> {
   note(message: string): void;
 }
 
-const IMPLIED = { isLast: false, byHand: false } as const;
+/** The stored objects of a kind, and what saving declared ones would end of others (`endsElsewhere`). */
+export interface StoredKind<T extends object> {
+  readonly rows: readonly Current<T>[];
+  readonly elsewhere: ReadonlyMap<string, readonly string[]>;
+}
 
-/** Plans the changes that make the objects of a kind what a file declares. Objects made by hand are not touched. */
+/** A kind whose declared objects are planned. */
+export interface PlannedKind<T extends object> {
+  /** The objects that there will be, without those that are removed. */
+  readonly remaining: readonly T[];
+  /** Stored objects that the file does not name. */
+  readonly left: readonly Current<T>[];
+}
+
+/** Plans the changes that make objects of a kind what a file declares. Objects made by hand are not touched. */
 export function planKind<T extends object, At>(
   kind: Kind<T>,
   wanted: readonly Declared<T, At>[],
-  rows: readonly Current<T>[],
+  { rows, elsewhere }: StoredKind<T>,
   sink: PlanSink<At>,
-): void {
-  const left = new Map(rows.map((row) => [kind.key(row.object), row]));
-  kind.checkStored?.(
-    wanted.map(({ object }) => object),
-    rows.filter(({ owner }) => owner === 'portal'),
-    (index, message) => sink.refuse(wanted[index]?.at ?? null, message),
-  );
-  for (const { object: declared, at } of wanted) {
-    const before = left.get(kind.key(declared)) ?? null;
-    left.delete(kind.key(declared));
-    if (before?.owner === 'portal') {
-      sink.refusePortal(at, `The ${subjectOf(kind, declared)}`);
-      continue;
-    }
-    const object = inherit(kind, declared, before, (message) => sink.refuse(at, message));
-    if (object === null) continue;
-    for (const note of kind.notes?.(declared, before) ?? []) sink.note(note);
-    const difference = differenceOf(kind, before, object);
-    if (difference === null) continue;
-    const lost = before && kind.losses?.({ before, after: object, ...IMPLIED });
-    for (const loss of lost ?? []) sink.lose(at, loss);
-    sink.add({ ...difference, kind: kind.name, object, before }, at);
+): PlannedKind<T> {
+  const objects = wanted.map(({ object }) => object);
+  const matched = kind.match?.(objects, rows) ?? matchKeys(kind, objects, rows);
+  const unnamed = new Set(rows);
+  const remaining: T[] = [];
+  for (const [index, one] of wanted.entries()) {
+    const before = matched.get(index) ?? null;
+    if (before !== null) unnamed.delete(before);
+    remaining.push(planObject(kind, one, { before, elsewhere }, sink));
   }
-  const isLast = wanted.length === 0;
-  for (const before of left.values()) {
-    if (before.owner === 'fleet') planRemoval(kind, before, isLast, sink);
-  }
+  const left = [...unnamed];
+  kind.checkStored?.(objects, left, (index, message) => {
+    const { at } = wanted[index] ?? {};
+    if (at !== undefined) sink.refuse(at, message);
+  });
+  const stays = left.filter((row) => row.owner === 'portal' || kind.stays?.(row) === true);
+  return { remaining: [...remaining, ...stays.map(({ object }) => object)], left };
 }
 
-function planRemoval<T extends object, At>(
+function matchKeys<T extends object>(
   kind: Kind<T>,
-  before: Current<T>,
-  isLast: boolean,
+  objects: readonly T[],
+  rows: readonly Current<T>[],
+): ReadonlyMap<number, Current<T>> {
+  const byKey = new Map(rows.map((row) => [kind.key(row.object), row]));
+  const matched = new Map<number, Current<T>>();
+  for (const [index, object] of objects.entries()) {
+    const row = byKey.get(kind.key(object));
+    if (row !== undefined) matched.set(index, row);
+  }
+  return matched;
+}
+
+/** Plans the change of one object; returns what it will be. */
+function planObject<T extends object, At>(
+  kind: Kind<T>,
+  { object: declared, at }: Declared<T, At>,
+  { before, elsewhere }: { readonly before: Current<T> | null } & Pick<StoredKind<T>, 'elsewhere'>,
+  sink: PlanSink<At>,
+): T {
+  if (before?.owner === 'portal') {
+    sink.refusePortal(at, `The ${subjectOf(kind, before.object)}`);
+    return declared;
+  }
+  const object = inherit(kind, declared, before, (message) => sink.refuse(at, message));
+  if (object === null) return declared;
+  const obstacle = (before && kind.obstacle?.(before, object)) ?? null;
+  if (obstacle !== null) {
+    sink.refuse(at, obstacle);
+    return declared;
+  }
+  for (const note of kind.notes?.(declared, before) ?? []) sink.note(note);
+  const difference = differenceOf(kind, before, object);
+  if (difference === null) return object;
+  const lost = before && kind.losses?.({ before, after: object, isLast: false, byHand: false });
+  for (const loss of lost ?? []) sink.lose(at, loss);
+  for (const loss of elsewhere.get(kind.key(declared)) ?? []) sink.lose(at, loss);
+  sink.add({ ...difference, kind: kind.name, object, before }, at);
+  return object;
+}
+
+/** Facts about the objects of a file when others are removed. */
+export interface Remaining<T extends object> {
+  /** The file names no object of the kind. */
+  readonly isLast: boolean;
+  /** Objects that stay refer to it. */
+  isNamed(current: Current<T>): boolean;
+}
+
+/** Plans the removal of objects that the file no longer names. Objects made by hand stay. */
+export function planRemovals<T extends object, At>(
+  kind: Kind<T>,
+  left: readonly Current<T>[],
+  { isLast, isNamed }: Remaining<T>,
   sink: PlanSink<At>,
 ): void {
-  const subject = subjectOf(kind, before.object);
-  const held = kind.holds?.(before) ?? null;
-  if (held !== null) {
-    const message = `The ${subject} is not in the file, but has ${held} made by hand: name them in the file and hand them to it with --adopt, or remove them first.`;
-    sink.refuse(null, message);
-    return;
+  for (const before of left) {
+    if (before.owner !== 'fleet') continue;
+    const subject = subjectOf(kind, before.object);
+    const held = kind.holds?.(before) ?? null;
+    if (held !== null) {
+      const message = `The ${subject} is not in the file, but has ${held} made by hand: name them in the file and hand them to it with --adopt, or remove them first.`;
+      sink.refuse(null, message);
+      continue;
+    }
+    const named = isNamed(before);
+    if (kind.isEnded?.(before, named) === true) continue;
+    const losing = { before, after: null, isLast, byHand: false };
+    for (const loss of kind.losses?.(losing) ?? []) sink.lose(null, loss);
+    const words = kind.ending?.(before, named) ?? '';
+    sink.add({ kind: kind.name, sign: '-', subject, words, object: null, before }, null);
   }
-  const losing = { before, after: null, isLast, byHand: false };
-  for (const loss of kind.losses?.(losing) ?? []) sink.lose(null, loss);
-  const words = kind.ending?.(before) ?? '';
-  sink.add({ kind: kind.name, sign: '-', subject, words, object: null, before }, null);
 }
 
 /** Returns null when something was refused. */

@@ -83,5 +83,7 @@ function readList(field: Field, list: readonly unknown[], { pointer, refuse }: P
     seen.add(words);
     return value;
   });
-  return isSorted ? read.toSorted((a, b) => (String(a) < String(b) ? -1 : 1)) : read;
+  return isSorted
+    ? read.toSorted((a, b) => (describeField(items, a) < describeField(items, b) ? -1 : 1))
+    : read;
 }

@@ -54,7 +54,7 @@ interface TableOptions<T extends object, Facts extends object> {
 
 /** The statements of a kind that has a table with a column for each field. */
 export interface KindTable<T extends object, Facts extends object> {
-  load(db: Db | Tx, keys?: readonly string[]): Promise<Current<T, Facts>[]>;
+  load(db: Db | Tx, keys?: readonly string[], organisation?: string): Promise<Current<T, Facts>[]>;
   /** Creates objects of the side that writes, or changes them, in one statement. */
   upsert(batch: Batch, objects: readonly T[]): Promise<void>;
   adopt(tx: Tx, keys: readonly string[]): Promise<void>;
@@ -99,11 +99,15 @@ export function kindTable<T extends object, Facts extends object = object>(
     ...factual.map(([name, fact]) => sql`${fact} as ${sql.ref(name)}`),
   ]);
   return {
-    async load(db, keys) {
+    async load(db, keys, organisation) {
       const wanted = keys ?? null;
+      const within =
+        organisation === undefined
+          ? sql`true`
+          : sql`organisation_id = (select id from organisations where slug = ${organisation})`;
       const { rows } = await sql<Row>`
         select ${id} as id, owner, ${selected} from ${sql.table(table)}
-         where ${wanted}::text[] is null or ${keyColumn}::text = any(${wanted}::text[])
+         where (${wanted}::text[] is null or ${keyColumn}::text = any(${wanted}::text[])) and ${within}
          order by ${keyColumn}`.execute(db);
       return rows.map((row) => ({
         id: row.id,
@@ -123,6 +127,22 @@ export function kindTable<T extends object, Facts extends object = object>(
       await sql`delete from ${sql.table(table)} where id = any(${ids}::bigint[])`.execute(tx);
     },
   };
+}
+
+/**
+ * Looks up what rows `t` of a table have in common by a column, such as their number. It is made once for all objects: made
+ * for each, without an index, it would read the table each time.
+ */
+export function gathered(
+  rows: RawBuilder<unknown>,
+  column: string,
+  value: RawBuilder<unknown>,
+): (id: RawBuilder<unknown>) => RawBuilder<unknown> {
+  const by = sql.ref(`t.${column}`);
+  return (id) => sql`((
+    select jsonb_object_agg(key, value)
+      from (select ${by}::text as key, ${value} as value from ${rows} and ${by} is not null group by 1) as found
+    ) -> ${id}::text)`;
 }
 
 interface Upserting {

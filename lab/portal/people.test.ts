@@ -390,12 +390,12 @@ describe('people, settings and operators in a browser', { skip: skipUnless(NEEDS
     const create = form.getByRole('button', { name: 'Create a server' });
     assert.equal(await create.isDisabled(), true);
     const operator = api('/operator');
-    const { status, body } = await callAs(ada, `${operator}/organisations`);
+    const { status, body } = await callAs(ada, `${operator}/organisations/hive/services`);
     assert.equal(status, 200, JSON.stringify(body));
-    const { data } = body as { data: { slug: string; services: { id: number }[] }[] };
+    const { data } = body as { data: { id: number }[] };
     const made = await callAs(ada, `${operator}/game-servers`, 'POST', {
       organisation: 'hive',
-      service: data.find(({ slug }) => slug === 'hive')?.services[0]?.id,
+      service: data[0]?.id,
       name: 'Comb',
       egg: 'eggs/hearth.json',
       node: 'spare',

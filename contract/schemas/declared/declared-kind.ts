@@ -33,6 +33,8 @@ export interface DeclaredKind<
   readonly title: Title;
   readonly plural: Plural;
   readonly path: Path;
+  /** Its number in the path is given when it is made, by a POST to its list. */
+  readonly isNumbered?: true;
   /** The whole object, with the fields that the path names. */
   readonly schema: TObject<Fields>;
   /** Fields of bodies that are not declared, such as what a billing system calls it; and of answers. */
@@ -96,7 +98,8 @@ function nullable(schema: TObject, title?: string): TObject {
     // A default would be read as what is not sent.
     const { default: _default, ...plain } = field as TSchema & Mapping;
     const part = isObject(field) ? nullable(field) : withNullMembers(plain);
-    return [name, Type.Optional(Type.Union([part, Type.Null()]))];
+    const sent = takesNull(part) ? part : Type.Union([part, Type.Null()]);
+    return [name, Type.Optional(sent)];
   });
   return Type.Object(Object.fromEntries(fields), { ...CLOSED, ...(title && { title }) });
 }
@@ -112,6 +115,16 @@ function withNullMembers(schema: TSchema & Mapping): TSchema {
   const { anyOf } = schema.additionalProperties ?? {};
   if (anyOf === undefined) return schema;
   return { ...schema, additionalProperties: { anyOf: [...anyOf, Type.Null()] } };
+}
+
+/** Null is a value of the field, and its default. */
+function takesNull({ type, anyOf = [] }: TSchema & Choice): boolean {
+  return [type].flat().includes('null') || anyOf.some((branch) => branch.type === 'null');
+}
+
+interface Choice {
+  readonly type?: unknown;
+  readonly anyOf?: readonly { readonly type?: unknown }[];
 }
 
 function isObject(schema: TSchema): schema is TObject {

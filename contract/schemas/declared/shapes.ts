@@ -11,7 +11,7 @@ import { NO_CONTROL_CHARACTERS } from '../values.ts';
  * - `x-follows`: names a field: a patch that changes it gives this one its default, unless it names both.
  */
 
-export type Form = 'cidr' | 'address' | 'ports' | 'moment' | 'uuid';
+export type Form = 'cidr' | 'address' | 'ports' | 'named-ports' | 'moment' | 'uuid' | 'safelist';
 
 export const LARGEST = 2_147_483_647;
 

@@ -20,11 +20,6 @@ export async function adoptNamed(tx: Tx, file: FleetFile): Promise<void> {
       declared.map(({ object }) => kind.key(object)),
     );
   }
-  // Defaults have no name: they go with their holding.
-  await sql`
-    update default_actions d set owner = 'fleet' from holdings h
-     where h.id = d.holding_id and h.cidr = d.target and h.owner = 'fleet'
-       and d.owner = 'portal' and d.deleted_at is null`.execute(tx);
 }
 
 type Fragment = ReturnType<typeof sql>;
@@ -36,19 +31,11 @@ interface Named {
   readonly when?: Fragment;
 }
 
-function namesOf({ organisations, asns }: FleetFile): Named[] {
+function namesOf({ organisations }: FleetFile): Named[] {
   /** `acme ci`: names that are unique inside an organisation. */
   const inside = (name: Fragment): Fragment =>
     sql`(select slug from organisations where id = organisation_id) || ' ' || ${name}`;
   const all = organisations.flatMap(({ slug, ...one }) => [
-    { table: 'organisations', key: sql`slug`, names: [slug] },
-    { table: 'services', key: sql`id::text`, names: one.services.map(({ id }) => String(id)) },
-    { table: 'asns', key: sql`asn::text`, names: one.asns.map(({ asn }) => String(asn)) },
-    {
-      table: 'holdings',
-      key: inside(sql`cidr::text`),
-      names: one.holdings.map(({ cidr }) => `${slug} ${cidr}`),
-    },
     {
       table: 'api_keys',
       key: inside(sql`name`),
@@ -62,8 +49,5 @@ function namesOf({ organisations, asns }: FleetFile): Named[] {
       when: sql`deleted_at is null`,
     },
   ]);
-  return [
-    { table: 'asns', key: sql`asn::text`, names: asns.map(({ asn }) => String(asn)) },
-    ...all.filter(({ names }) => names.length > 0),
-  ];
+  return all.filter(({ names }) => names.length > 0);
 }

@@ -295,8 +295,11 @@ organisations:
   }
   assert.deepEqual((await applyText(db, shared)).changes, []);
   const own = file('', 'asns: [64999]').replace(', asn: 64999 }] }', ' }] }');
-  const passed = (await applyText(db, own)).changes.find(({ do: kind }) => kind === 'asn.add');
-  assert.deepEqual([passed?.subject, passed?.words], ['AS64999 of acme', "was the operator's"]);
+  const passed = (await applyText(db, own)).changes.find(({ do: kind }) => kind === 'asn.update');
+  assert.deepEqual(
+    [passed?.subject, passed?.words],
+    ['AS64999 of acme', 'organisation the operator -> acme'],
+  );
 });
 
 test('refuses a holding that starts before the end of a past holding', async (t) => {

@@ -138,8 +138,7 @@ export async function applyFleet(
 async function loadLocked(tx: Tx, file: FleetFile, adopt: boolean): Promise<FleetState> {
   await lockEverything(tx);
   if (adopt) await adoptNamed(tx, file);
-  const networks = file.organisations.flatMap(({ holdings }) => holdings.map(({ cidr }) => cidr));
-  return loadFleetState(tx, [...new Set(networks)]);
+  return loadFleetState(tx, file.objects);
 }
 
 function isOfServers({ do: action }: FleetChange): boolean {
@@ -154,7 +153,7 @@ async function applyPlan(
   { actor, file, plan, state, onProgress = () => {} }: PlanToApply,
 ): Promise<PlanRun> {
   const run = new PlanRun(batch, actor, knownRows(state));
-  await run.shortenHoldings(plan.changes);
+  await run.prepare(plan.changes);
   if (plan.changes.some(isOfServers)) {
     await saveEggs(
       batch.tx,
@@ -221,9 +220,10 @@ function ownedByFleet<T extends { readonly owner: string }>(rows: readonly T[]):
 }
 
 function knownRows(state: FleetState): KnownRows {
-  const slugs = new Map(state.organisations.map(({ id, slug }) => [id, slug]));
+  const { organisation: stored } = state.objects;
+  const slugs = new Map(stored.map(({ id, object }) => [id, object.slug]));
   return {
-    organisations: state.organisations.map(({ id, slug }) => [slug, id] as const),
+    organisations: stored.map(({ id, object }) => [object.slug, id] as const),
     groups: ownedByFleet(state.groups).map(
       ({ id, organisationId, name }) => [`${slugs.get(organisationId)} ${name}`, id] as const,
     ),

@@ -1,9 +1,8 @@
 import { sql } from 'kysely';
 import { type Actor, createKeys, type NewKey } from '../../access/index.ts';
 import { assignGeoRule, createGeoRule, deleteGeoRule } from '../../firewall/geo/index.ts';
-import { applyChanges } from '../../operator/index.ts';
+import { applyChanges, prepareChanges } from '../../operator/index.ts';
 import { endBlocked, saveBlocked } from '../../firewall/blocked/index.ts';
-import { setDefault } from '../../firewall/defaults/index.ts';
 import {
   assignGroups,
   createGroups,
@@ -12,25 +11,7 @@ import {
   type GroupConflict,
 } from '../../firewall/groups/index.ts';
 import type { Batch } from '../../fleet/batch.ts';
-import {
-  changeHolding,
-  closeService,
-  createHoldings,
-  deleteAsn,
-  deleteHolding,
-  deleteService,
-  saveAsns,
-  saveDetections,
-  saveOrganisations,
-  saveServices,
-} from '../../organisations/index.ts';
-import type {
-  Change,
-  DetectionPlace,
-  FleetChange,
-  HoldingRef,
-  ObjectAction,
-} from '../plan/change.ts';
+import type { Change, FleetChange, HoldingRef, ObjectAction } from '../plan/change.ts';
 import { suspendKey, updateKey } from './keys.ts';
 
 export interface CreatedFleetKey {
@@ -42,14 +23,7 @@ export interface CreatedFleetKey {
 
 /** Kinds that come by the thousand, applied in a few statements. */
 const TOGETHER = [
-  'organisation.create',
-  'organisation.update',
-  'asn.add',
-  'service.create',
-  'service.update',
-  'holding.create',
   'key.create',
-  'detection.set',
   'group.create',
   'group.assign',
   'group.unassign',
@@ -96,33 +70,18 @@ export class PlanRun {
     this.#geoRules = new Map(known.geoRules);
   }
 
-  /**
-   * Shortens each changed holding to the intersection of its old and new time. The new times do not overlap each
-   * other, so that later changes cannot overlap either, in any order.
-   */
-  async shortenHoldings(changes: readonly FleetChange[]): Promise<void> {
-    const moved = changes.filter((change) => change.do === 'holding.change');
-    await sql`
-      update holdings set during = during * tstzrange(since, until)
-        from unnest(${moved.map(({ id }) => id)}::bigint[], ${moved.map(({ since }) => since)}::timestamptz[],
-                    ${moved.map(({ until }) => until)}::timestamptz[]) as moved (id, since, until)
-       where holdings.id = moved.id and during && tstzrange(since, until)`.execute(this.#tx);
+  /** Makes way for all changes before any of them is applied. */
+  async prepare(changes: readonly FleetChange[]): Promise<void> {
+    await prepareChanges(this.#batch, changes.filter(isKindChange));
   }
 
   /** Applies changes of one kind; several only if they are `isTogether`. */
   async apply(changes: readonly FleetChange[]): Promise<void> {
     const [first] = changes;
     if (first === undefined) return;
-    if (isKindChange(first)) return applyChanges(this.#batch, changes.filter(isKindChange));
+    if (isKindChange(first)) return this.#applyObjects(first.do, changes.filter(isKindChange));
     if (!isTogether(first)) return this.#saveObject(first);
-    if (isKind(changes, 'organisation.create', 'organisation.update')) {
-      return this.#saveOrganisations(changes);
-    }
-    if (isKind(changes, 'asn.add')) return this.#addAsns(changes);
-    if (isKind(changes, 'service.create', 'service.update')) return this.#saveServices(changes);
-    if (isKind(changes, 'holding.create')) return this.#createHoldings(changes);
     if (isKind(changes, 'key.create')) return this.#createKeys(changes);
-    if (isKind(changes, 'detection.set')) return this.#setDetections(changes);
     if (isKind(changes, 'group.create')) return this.#createGroups(changes);
     if (isKind(changes, 'group.assign')) return this.#assignGroups(changes);
     if (isKind(changes, 'group.unassign')) return this.#unassign('group_assignments', changes);
@@ -138,16 +97,6 @@ export class PlanRun {
 
   async #saveObject(change: Exclude<FleetChange, Together | KindChange>): Promise<void> {
     switch (change.do) {
-      case 'organisation.close':
-        return this.#closeOrganisation(change);
-      case 'asn.remove':
-        return deleteAsn(this.#batch, change.asn);
-      case 'service.close':
-      case 'service.delete':
-        return this.#endService(change);
-      case 'holding.change':
-      case 'holding.delete':
-        return this.#saveHolding(change);
       case 'key.update':
         return updateKey(this.#batch, change.id, change.key);
       case 'key.suspend':
@@ -155,8 +104,6 @@ export class PlanRun {
       case 'blocked.add':
       case 'blocked.remove':
         return this.#saveBlocked(change);
-      case 'default.set':
-        return this.#saveDefault(change);
       case 'group.edit':
         return editGroup(this.#batch, change.id, change);
       case 'group.delete':
@@ -177,63 +124,23 @@ export class PlanRun {
     return known(this.organisations, change.organisation ?? '');
   }
 
-  async #closeOrganisation({ slug }: Change<'organisation.close'>): Promise<void> {
-    await sql`update organisations set flags = '{}' where slug = ${slug}`.execute(this.#tx);
-  }
-
-  async #saveOrganisations(
-    changes: readonly Change<'organisation.create' | 'organisation.update'>[],
-  ): Promise<void> {
-    const contents = changes.map(({ slug, values }) => ({ slug, ...values }));
-    const ids = await saveOrganisations(this.#batch, contents);
-    for (const [at, { slug }] of contents.entries()) this.organisations.set(slug, ids[at] ?? 0);
-  }
-
-  async #addAsns(changes: readonly Change<'asn.add'>[]): Promise<void> {
-    await saveAsns(
-      this.#batch,
-      changes.map((change) => {
-        const organisationId = change.organisation === null ? null : this.#idOf(change);
-        return { asn: change.asn, organisationId };
-      }),
-    );
-  }
-
-  async #saveServices(
-    changes: readonly Change<'service.create' | 'service.update'>[],
-  ): Promise<void> {
-    await saveServices(
-      this.#batch,
-      changes.map((change) => ({
-        ...change.service,
-        organisationId: this.#idOf(change),
-        refresh: change.refresh,
-      })),
-    );
-  }
-
-  async #endService({ do: end, id }: Change<'service.close' | 'service.delete'>): Promise<void> {
-    if (end === 'service.delete') return deleteService(this.#batch, id);
-    await closeService(this.#batch, id);
-  }
-
-  async #createHoldings(changes: readonly Change<'holding.create'>[]): Promise<void> {
-    const created = await createHoldings(
-      this.#batch,
-      changes.map(({ cidr, since, until, asn, serviceId, ...change }) => {
-        const organisationId = known(this.organisations, change.organisation ?? '');
-        return { organisationId, cidr, since, until, asn, serviceId };
-      }),
-    );
-    const slugs = new Map([...this.organisations].map(([slug, id]) => [id, slug]));
-    for (const { id, cidr, since, organisationId } of created) {
-      this.#holdings.set(newHoldingKey(slugs.get(organisationId) ?? '', cidr, since), id);
+  /** Remembers the rows that objects got, for changes that name those. */
+  async #applyObjects(action: ObjectAction, changes: readonly KindChange[]): Promise<void> {
+    await applyChanges(this.#batch, changes);
+    if (action === 'organisation.create') {
+      const slugs = changes.map(({ organisation }) => organisation);
+      const { rows } = await sql<{ id: number; slug: string }>`
+        select id, slug from organisations where slug = any(${slugs}::text[])`.execute(this.#tx);
+      for (const { id, slug } of rows) this.organisations.set(slug, id);
+    } else if (action === 'holding.create') {
+      const { rows } = await sql<{ id: number; slug: string; cidr: string; since: Date }>`
+        select h.id, o.slug, h.cidr, lower(h.during) as since
+          from holdings h join organisations o on o.id = h.organisation_id
+         where h.owner = ${this.#batch.owner}`.execute(this.#tx);
+      for (const { id, slug, cidr, since } of rows) {
+        this.#holdings.set(newHoldingKey(slug, cidr, since), id);
+      }
     }
-  }
-
-  async #saveHolding(change: Change<'holding.change' | 'holding.delete'>): Promise<void> {
-    if (change.do === 'holding.delete') return deleteHolding(this.#batch, change);
-    await changeHolding(this.#batch, change.id, change);
   }
 
   async #createKeys(changes: readonly Change<'key.create'>[]): Promise<void> {
@@ -307,25 +214,6 @@ export class PlanRun {
     const scope = { organisationId: this.#idOf(change), holdingId, target };
     if (change.do === 'blocked.remove') await endBlocked(this.#batch, scope, sources);
     else await saveBlocked(this.#batch, scope, { sources, note, expires: null });
-  }
-
-  async #saveDefault({ holding, cidr, action }: Change<'default.set'>): Promise<void> {
-    await setDefault(this.#batch, { holdingId: this.#holdingId(holding), target: cidr }, action);
-  }
-
-  async #setDetections(changes: readonly Change<'detection.set'>[]): Promise<void> {
-    const kinds = Map.groupBy(changes, ({ of }) => of.kind);
-    for (const [kind, settings] of kinds) {
-      const rows = settings.map((change) => {
-        const { of, detection } = change;
-        return { id: of.kind === 'service' ? of.id : this.#rowOf(change, of), detection };
-      });
-      await saveDetections(this.#tx, kind, rows);
-    }
-  }
-
-  #rowOf(change: FleetChange, of: Exclude<DetectionPlace, { readonly kind: 'service' }>): number {
-    return of.kind === 'holding' ? this.#holdingId(of.ref) : this.#idOf(change);
   }
 
   #holdingId(ref: HoldingRef): number {

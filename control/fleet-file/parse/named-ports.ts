@@ -1,4 +1,3 @@
-import type { ServerObject } from '@portcullis/contract/schemas/declared/game-server.ts';
 import { isPortName } from '@portcullis/core/firewall/rules/entry.ts';
 import { findPort, type FoundPort, type NamedServer } from '../../firewall/named-ports/index.ts';
 import { PRIMARY } from '../../operator/index.ts';
@@ -10,22 +9,32 @@ interface FilePort {
   readonly service: number;
 }
 
+/** A game server as the file writes it. */
+interface FileServer {
+  readonly uuid: string;
+  readonly name: string;
+  readonly organisation: string;
+  readonly service: number;
+  readonly allocation?: { readonly port: number };
+  readonly allocations?: readonly { readonly port: number; readonly name?: string | null }[];
+}
+
 /** The ports of an organisation's game servers that rules and managed filters of the file may name. */
 export class NamedPorts {
   readonly #servers: readonly NamedServer<FilePort>[];
 
-  constructor(servers: readonly ServerObject[], organisation: string) {
+  constructor(servers: readonly FileServer[], organisation: string) {
     this.#servers = servers
       .filter((server) => server.organisation === organisation)
-      .map(({ uuid, name, service, allocations }) => {
-        const [first] = allocations;
+      .map(({ uuid, name, service, allocation, allocations = [] }) => {
+        const [first = allocation] = allocations;
         const ports = [
           ...(first === undefined ? [] : [{ name: PRIMARY, port: first.port, service }]),
           ...allocations.flatMap(({ name: of, port }) =>
-            of === null || of === PRIMARY ? [] : [{ name: of, port, service }],
+            of === undefined || of === null || of === PRIMARY ? [] : [{ name: of, port, service }],
           ),
         ];
-        return { uuid, name, ports };
+        return { uuid: uuid.toLowerCase(), name, ports };
       });
   }
 

@@ -1,11 +1,10 @@
-import { parseOrganisation } from './organisation.ts';
+import { parseOrganisation, withManagedFilters } from './organisation.ts';
 import { NOTHING_OUTSIDE, type Outside, readObjects } from '../../operator/index.ts';
-import type { FleetFile, NamedEgg } from '../desired.ts';
+import type { DesiredOrganisation, FleetFile, NamedEgg } from '../desired.ts';
 import { type Mistake, MistakeList } from '../mistakes.ts';
 import { NamedPorts } from './named-ports.ts';
 import { Scope } from './scope.ts';
-import { refuseOverlaps, refuseSharedNumbers } from './shared.ts';
-import { checkServers } from './game-servers.ts';
+import { refuseSharedSecrets } from './shared.ts';
 import type { FleetText } from '../schema/schema.ts';
 import { checkSchema } from '../schema/check.ts';
 import { type Environment, type Located, locateYaml } from '../read/yaml-source.ts';
@@ -47,30 +46,23 @@ export function parseFleet(
 }
 
 function parseChecked(text: FleetText, path: string, scope: Scope, outside: Outside): FleetFile {
-  const asns = text.asns ?? [];
-  scope.in('asns').unique(asns, String, '', 'The ASN');
-  const operatorAsns = asns.map((asn, index) => ({ asn, at: scope.in('asns', index).at }));
+  const organisations: DesiredOrganisation[] = [];
+  const completed: Record<string, object> = {};
+  for (const [slug, organisation] of Object.entries(text.organisations ?? {})) {
+    const of = scope.in('organisations', slug);
+    const named = new NamedPorts(text.game_servers ?? [], slug);
+    organisations.push(parseOrganisation(slug, organisation, { scope: of, named }));
+    completed[slug] = withManagedFilters(organisation, named, of);
+  }
+  refuseSharedSecrets(organisations, scope);
   const places = {
     at: (pointer: string) => scope.inside(pointer).at,
     refuse: (pointer: string, message: string) => scope.inside(pointer).refuse(message),
   };
-  const objects = readObjects(text, places, outside);
-  const servers = objects.server.map(({ object }) => object);
-  const organisations = Object.entries(text.organisations ?? {}).map(([slug, organisation]) =>
-    parseOrganisation(slug, organisation, {
-      scope: scope.in('organisations', slug),
-      named: new NamedPorts(servers, slug),
-      operatorAsns: asns,
-    }),
-  );
-  refuseSharedNumbers({ organisations, operatorAsns }, scope);
-  refuseOverlaps(organisations, scope);
-  checkServers(servers, organisations, scope.in('game_servers'));
   return {
     path,
-    objects,
+    objects: readObjects({ ...text, organisations: completed }, places, outside),
     eggs: eggsOf(outside),
-    asns: operatorAsns,
     organisations,
   };
 }

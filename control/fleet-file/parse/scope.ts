@@ -26,7 +26,12 @@ export class Scope {
   }
 
   get at(): Position {
-    return this.#located.positions.get(this.#pointer) ?? { line: 1, column: 1 };
+    // A default, which the file does not write, is at what contains it.
+    for (let place = this.#pointer; place !== ''; place = place.slice(0, place.lastIndexOf('/'))) {
+      const found = this.#located.positions.get(place);
+      if (found !== undefined) return found;
+    }
+    return { line: 1, column: 1 };
   }
 
   refuse(message: string): void {

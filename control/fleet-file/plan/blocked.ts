@@ -12,7 +12,7 @@ const NAMED = 10;
 export function planBlocked(draft: PlanDraft, holdings: HoldingIndex): void {
   const left = new Map(draft.state.blocked.map((row) => [rowKey(row), row]));
   for (const { slug: organisation, blocked } of draft.organisations) {
-    const organisationId = draft.state.organisations.find(({ slug }) => slug === organisation)?.id;
+    const organisationId = draft.idOf(organisation);
     for (const { at, target, sources, note } of blocked) {
       const subject = subjectOf(organisation, target);
       const holding =

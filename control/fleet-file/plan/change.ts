@@ -1,10 +1,7 @@
-import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { WantedFilter, WantedRule } from '@portcullis/core/firewall/rules/content.ts';
 import type { GroupEdit } from '../../firewall/groups/index.ts';
 import type { GeoContent } from '../../firewall/geo/index.ts';
-import type { DesiredKey, DesiredService } from '../desired.ts';
-import type { HoldingContent, OrganisationLimits } from '../../organisations/index.ts';
-import type { DefaultAction } from '@portcullis/core/firewall/policy.ts';
+import type { DesiredKey } from '../desired.ts';
 import type { KindName, ObjectChange } from '../../operator/index.ts';
 import type { Mistake, Position } from '../mistakes.ts';
 
@@ -17,12 +14,6 @@ export type HoldingRef =
       readonly cidr: string;
       readonly since: Date;
     };
-
-/** The object that a detection setting belongs to. */
-export type DetectionPlace =
-  | { readonly kind: 'organisation' }
-  | { readonly kind: 'service'; readonly id: number }
-  | { readonly kind: 'holding'; readonly ref: HoldingRef };
 
 interface ChangeDescription {
   /** `+` creates, `~` changes, `-` deletes or ends. */
@@ -52,27 +43,6 @@ interface EndedAssignment {
 /** One change. It names organisations by slug, because some have no row before the plan is applied. */
 export type FleetChange = ChangeDescription &
   (
-    | {
-        readonly do: 'organisation.create' | 'organisation.update';
-        readonly slug: string;
-        readonly values: {
-          readonly name: string;
-          readonly flags: readonly string[];
-          readonly limits: OrganisationLimits;
-        };
-      }
-    | { readonly do: 'organisation.close'; readonly slug: string }
-    | { readonly do: 'asn.add'; readonly asn: number }
-    | { readonly do: 'asn.remove'; readonly asn: number }
-    | {
-        readonly do: 'service.create' | 'service.update';
-        readonly service: DesiredService;
-        readonly refresh: boolean;
-      }
-    | { readonly do: 'service.close' | 'service.delete'; readonly id: number }
-    | (HoldingContent & { readonly do: 'holding.create' })
-    | (HoldingContent & { readonly do: 'holding.change'; readonly id: number })
-    | { readonly do: 'holding.delete'; readonly id: number; readonly cidr: string }
     | { readonly do: 'key.create'; readonly key: DesiredKey }
     | { readonly do: 'key.update'; readonly id: number; readonly key: DesiredKey }
     | { readonly do: 'key.suspend'; readonly id: number }
@@ -89,13 +59,6 @@ export type FleetChange = ChangeDescription &
     | (EndedAssignment & { readonly do: 'group.unassign' })
     | (EndedAssignment & { readonly do: 'geo.unassign' })
     | {
-        readonly do: 'default.set';
-        readonly holding: HoldingRef;
-        readonly cidr: string;
-        /** Null removes it. */
-        readonly action: DefaultAction | null;
-      }
-    | {
         readonly do: 'blocked.add' | 'blocked.remove';
         /** Null, as its target: on everything that the organisation holds. */
         readonly holding: HoldingRef | null;
@@ -106,11 +69,6 @@ export type FleetChange = ChangeDescription &
     | { readonly do: 'geo.create'; readonly key: string; readonly content: GeoContent }
     | { readonly do: 'geo.delete'; readonly id: number }
     | (Pick<ObjectChange, 'kind' | 'object' | 'before'> & { readonly do: ObjectAction })
-    | {
-        readonly do: 'detection.set';
-        readonly of: DetectionPlace;
-        readonly detection: ScopeSettings;
-      }
   );
 
 /** A change of an object of a kind of `control/operator`. */

@@ -3,7 +3,7 @@ import { type Mistake, MistakeList, type Position } from '../mistakes.ts';
 import type { FleetState } from '../state/state.ts';
 import type { FleetChange, FleetPlan } from './change.ts';
 
-/** The order of changes, so that each finds what it needs. Before all of them, holdings are shortened (`shortenHoldings`). */
+/** The order of changes, so that each finds what it needs. Before all of them, kinds make way (`prepareChanges`). */
 const ORDER: Readonly<Record<FleetChange['do'], number>> = {
   'organisation.create': 0,
   'organisation.update': 0,
@@ -15,23 +15,21 @@ const ORDER: Readonly<Record<FleetChange['do'], number>> = {
   'key.suspend': 3,
   'server.delete': 3,
   'holding.delete': 4,
-  'asn.add': 6,
+  'asn.create': 6,
+  'asn.update': 6,
   'node.create': 6,
   'node.update': 6,
   'service.create': 7,
   'service.update': 7,
-  'holding.change': 8,
+  'holding.update': 8,
   'holding.create': 9,
   'server.update': 9,
   'server.create': 9,
-  'detection.set': 10,
-  'service.close': 10,
   'service.delete': 10,
-  'asn.remove': 11,
+  'asn.delete': 11,
   'group.create': 12,
   'group.edit': 12,
   'geo.create': 12,
-  'default.set': 13,
   'group.assign': 13,
   'geo.assign': 13,
   'blocked.add': 13,
@@ -43,14 +41,14 @@ const ORDER: Readonly<Record<FleetChange['do'], number>> = {
   'edge.delete': 16,
   'edge.create': 16,
   'edge.update': 16,
-  'node.delete': 16,
+  'node.delete': 17,
   'collector.delete': 16,
   'collector.create': 17,
   'collector.update': 17,
   'responder.delete': 16,
   'responder.create': 17,
   'responder.update': 17,
-  'organisation.close': 18,
+  'organisation.delete': 18,
 };
 
 /** A change without its position, which `add` takes apart. */
@@ -69,6 +67,7 @@ export class PlanDraft {
   /** The file's organisations, without those that belong to the portal: they are refused once, with all they contain. */
   readonly organisations: readonly DesiredOrganisation[];
   readonly #slugs: ReadonlyMap<number, string>;
+  readonly #ids: ReadonlyMap<string, number>;
   readonly #changes: FleetChange[] = [];
   readonly #mistakes: MistakeList;
   readonly #losses: Mistake[] = [];
@@ -78,9 +77,11 @@ export class PlanDraft {
     this.file = file;
     this.state = state;
     this.#mistakes = new MistakeList(file.path);
-    this.#slugs = new Map(state.organisations.map(({ id, slug }) => [id, slug]));
-    const portal = state.organisations.filter(({ owner }) => owner === 'portal');
-    const refused = new Set(portal.map(({ slug }) => slug));
+    const { organisation: stored } = state.objects;
+    this.#slugs = new Map(stored.map(({ id, object }) => [id, object.slug]));
+    this.#ids = new Map(stored.map(({ id, object }) => [object.slug, id]));
+    const portal = stored.filter(({ owner }) => owner === 'portal');
+    const refused = new Set(portal.map(({ object }) => object.slug));
     this.organisations = file.organisations.filter(({ slug, at }) => {
       if (refused.has(slug)) this.refusePortal(at, `The organisation ${slug}`);
       return !refused.has(slug);
@@ -89,6 +90,11 @@ export class PlanDraft {
 
   slugOf(organisationId: number | null): string {
     return this.#slugs.get(organisationId ?? 0) ?? '';
+  }
+
+  /** The id of an organisation that exists. */
+  idOf(slug: string): number | undefined {
+    return this.#ids.get(slug);
   }
 
   /** `at`: the entry of the file that asks for the change. */

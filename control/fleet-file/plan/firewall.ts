@@ -8,7 +8,7 @@ import type { CurrentAssignment, CurrentGroup } from '../state/state.ts';
 import type { HoldingRef } from './change.ts';
 import { type PlanDraft, planMatching } from './draft.ts';
 import { showCidr } from '../../operator/index.ts';
-import type { HoldingIndex, PlannedHolding } from './holdings.ts';
+import type { HoldingIndex } from './holdings.ts';
 
 export function planGroups(draft: PlanDraft, holdings: HoldingIndex): void {
   planMatching(draft, {
@@ -175,22 +175,4 @@ export function planGeoRules(draft: PlanDraft, holdings: HoldingIndex): void {
       draft.add({ do: 'geo.delete', sign: '-', subject, words: '', id: row.id, organisation });
     },
   });
-}
-
-export function planDefaults(draft: PlanDraft, planned: readonly PlannedHolding[]): void {
-  const current = new Map(draft.state.defaults.map((row) => [row.holdingId, row]));
-  for (const { ref: holding, organisation, cidr, default: action, at } of planned) {
-    const row = holding.kind === 'existing' ? current.get(holding.id) : undefined;
-    if (at === null || action === (row?.action ?? null)) continue;
-    const subject = `default of ${showCidr(cidr)}`;
-    if (row?.owner === 'portal') {
-      if (action !== null) draft.refusePortal(at, `The ${subject}`);
-      continue;
-    }
-    const words = `${row?.action ?? 'none'} -> ${action ?? 'none'}`;
-    draft.add(
-      { do: 'default.set', sign: '~', subject, words, organisation, holding, cidr, action },
-      at,
-    );
-  }
 }

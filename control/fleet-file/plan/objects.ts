@@ -1,4 +1,13 @@
-import { type Declared, kindNamed, KINDS, planKind, type PlanSink } from '../../operator/index.ts';
+import {
+  type Declared,
+  type Kind,
+  kindNamed,
+  type KindName,
+  KINDS,
+  planKind,
+  planRemovals,
+  type PlanSink,
+} from '../../operator/index.ts';
 import type { Position } from '../mistakes.ts';
 import type { ObjectAction } from './change.ts';
 import { PlanDraft } from './draft.ts';
@@ -20,15 +29,32 @@ export function planObjects(draft: PlanDraft): void {
     note: (message) => draft.note(message),
   };
   const slugs = new Set(draft.organisations.map(({ slug }) => slug));
-  for (const { name } of KINDS) {
-    const kind = kindNamed(name);
-    if (kind === undefined) continue;
-    // Organisations that were made by hand are refused once, with all that they have.
+  const planned = (KINDS as readonly Kind[]).map((kind) => {
+    const name = kind.name as KindName;
     const declared: readonly Declared<object, Position>[] = draft.file.objects[name];
+    // Organisations that were made by hand are refused once, with all that they have.
     const wanted = declared.filter(({ object }) => {
-      const slug = kind.organisation?.(object);
-      return slug === undefined || slugs.has(slug);
+      const slug = kind.organisation?.(object) ?? null;
+      return slug === null || slugs.has(slug);
     });
-    planKind(kind, wanted, draft.state.objects[name], sink);
+    const elsewhere = draft.state.elsewhere.get(name) ?? new Map<string, string[]>();
+    const stored = { rows: draft.state.objects[name], elsewhere };
+    return { kind, isLast: wanted.length === 0, ...planKind(kind, wanted, stored, sink) };
+  });
+  const named = new Set(planned.flatMap(({ kind, remaining }) => namesIn(kind, remaining)));
+  for (const { kind, isLast, left } of planned) {
+    const isNamed = ({ object }: { readonly object: object }): boolean =>
+      named.has(`${kind.name} ${kind.key(object)}`);
+    planRemovals(kind, left, { isLast, isNamed }, sink);
   }
+}
+
+/** The kinds and keys that objects refer to. */
+function namesIn(kind: Kind, objects: readonly object[]): string[] {
+  return kind.refersTo.flatMap((reference) =>
+    objects.flatMap((object) => {
+      const key = reference.key(object);
+      return key === null ? [] : [`${reference.kind} ${key}`];
+    }),
+  );
 }

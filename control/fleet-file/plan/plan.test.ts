@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
+import { DEFAULT_LIMITS } from '@portcullis/contract/schemas/declared/limits.ts';
 import { planChanges, renderPlan } from './plan.ts';
 import type { FleetState } from '../state/state.ts';
 import { mustParse } from '../testing.ts';
@@ -9,26 +10,28 @@ const NOW = new Date('2026-11-21T08:00:00Z');
 const NO_MARKS = { ref: null, expiresAt: null, note: null };
 const EMPTY: FleetState = {
   now: NOW,
-  organisations: [],
-  asns: [],
-  services: [],
-  holdings: [],
   keys: [],
   groups: [],
   geoRules: [],
   blocked: [],
-  defaults: [],
-  objects: { node: [], baseline: [], edge: [], collector: [], responder: [], server: [] },
-  detection: { organisations: new Map(), services: new Map(), holdings: new Map() },
-  inside: new Map(),
+  objects: {
+    organisation: [],
+    asn: [],
+    service: [],
+    holding: [],
+    node: [],
+    baseline: [],
+    edge: [],
+    collector: [],
+    responder: [],
+    server: [],
+  },
+  elsewhere: new Map(),
 };
-const LIMITS = {
-  rulesPerIp: 100,
-  filtersPerIp: 25,
-  maxPortsPerRequest: 101,
-  attackHistoryDays: 90,
-  configuredAddresses: 10_000,
-  requestsPerMinute: 600,
+const NOTHING = {
+  thresholds: { pps: null, mbps: null, hold_seconds: null },
+  mitigation: null,
+  safelist: [],
 };
 const EXAMPLE = await readFile(new URL('../../../examples/fleet.yaml', import.meta.url), 'utf8');
 
@@ -44,24 +47,6 @@ test('golden: the example on an empty fleet', async () => {
 /** acme with a prefix in use, a key, a group on the prefix, and an edge. */
 const IN_USE: FleetState = {
   ...EMPTY,
-  organisations: [
-    { id: 1, slug: 'acme', name: 'Acme', flags: ['firewall_api'], limits: LIMITS, owner: 'fleet' },
-  ],
-  asns: [{ asn: 64500, organisationId: 1, owner: 'fleet' }],
-  holdings: [
-    {
-      id: 5,
-      organisationId: 1,
-      cidr: '203.0.113.0/24',
-      asn: 64500,
-      serviceId: null,
-      since: new Date('2026-01-01T00:00:00Z'),
-      until: null,
-      owner: 'fleet',
-      liveObjects: 3,
-      referenced: true,
-    },
-  ],
   keys: [
     {
       id: 9,
@@ -92,6 +77,62 @@ const IN_USE: FleetState = {
   ],
   objects: {
     ...EMPTY.objects,
+    organisation: [
+      {
+        id: 1,
+        owner: 'fleet',
+        object: {
+          slug: 'acme',
+          name: 'Acme',
+          flags: ['firewall_api'],
+          limits: DEFAULT_LIMITS,
+          ...NOTHING,
+        },
+        facts: {
+          externalId: null,
+          asns: [64_500],
+          prefixes: 1,
+          services: 0,
+          servers: 0,
+          holdings: 1,
+          madeByHand: {},
+        },
+      },
+    ],
+    asn: [
+      {
+        id: 64_500,
+        owner: 'fleet',
+        object: { asn: 64_500, organisation: 'acme' },
+        facts: { isNamed: true, holders: ['acme'] },
+      },
+    ],
+    holding: [
+      {
+        id: 5,
+        owner: 'fleet',
+        object: {
+          organisation: 'acme',
+          id: 5,
+          prefix: '203.0.113.0/24',
+          asn: 64_500,
+          service: null,
+          since: '2026-01-01T00:00:00+00:00',
+          until: null,
+          default: null,
+          ...NOTHING,
+        },
+        facts: {
+          liveObjects: 3,
+          isReferenced: true,
+          hasBegun: true,
+          isInEffect: true,
+          isPast: false,
+          othersDefault: null,
+          now: '2026-11-21T08:00:00+00:00',
+        },
+      },
+    ],
     edge: [
       {
         id: 2,
@@ -158,19 +199,25 @@ responders:
 - { name: rtbh, command: [/usr/local/sbin/blackhole, --as, "64500"], prefixes: [203.0.113.0/24], at: { mbps: 8000 } }
 - { name: scrubber, webhook: "https://scrubber.example/attacks", secret: hush }
 `;
-  const nothing = { mbps: null, holdSeconds: null, mitigation: null, safelist: [] };
   const exporters = [{ ip: '192.0.2.1', sampling_rate: null, prefixes: 'all' }] as const;
   const collector = { listen: '0.0.0.0:6343', site: null, exporters };
   const stored = { owner: 'fleet', facts: {} } as const;
   const state: FleetState = {
     ...IN_USE,
-    detection: {
-      organisations: new Map([[1, { ...nothing, pps: 20_000 }]]),
-      services: new Map(),
-      holdings: new Map([[5, { ...nothing, pps: 9, mitigation: 'off' as const }]]),
-    },
     objects: {
       ...IN_USE.objects,
+      organisation: IN_USE.objects.organisation.map((row) => ({
+        ...row,
+        object: { ...row.object, thresholds: { ...NOTHING.thresholds, pps: 20_000 } },
+      })),
+      holding: IN_USE.objects.holding.map((row) => ({
+        ...row,
+        object: {
+          ...row.object,
+          thresholds: { ...NOTHING.thresholds, pps: 9 },
+          mitigation: 'off' as const,
+        },
+      })),
       collector: [
         { ...stored, id: 1, object: { ...collector, name: 'kept' } },
         { ...stored, id: 2, object: { ...collector, name: 'gone' } },

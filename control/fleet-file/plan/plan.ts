@@ -1,15 +1,14 @@
 import type { FleetFile } from '../desired.ts';
 import { renderMistake } from '../mistakes.ts';
 import type { FleetState } from '../state/state.ts';
-import { planAsns, planKeys, planOrganisations, planServices } from './access.ts';
 import type { FleetPlan } from './change.ts';
-import { planDetection } from './detection.ts';
 import { PlanDraft } from './draft.ts';
 import { planBlocked } from './blocked.ts';
-import { planDefaults, planGeoRules, planGroups } from './firewall.ts';
+import { planGeoRules, planGroups } from './firewall.ts';
 import { planObjects } from './objects.ts';
 import { noteEggs, noteUnknownServers } from './game-servers.ts';
-import { HoldingIndex, planHoldings } from './holdings.ts';
+import { HoldingIndex, plannedHoldings } from './holdings.ts';
+import { planKeys } from './keys.ts';
 
 /**
  * Computes what has to change so that the database's fleet-file side is what the file says. Pure: the same
@@ -17,20 +16,14 @@ import { HoldingIndex, planHoldings } from './holdings.ts';
  */
 export function planChanges(file: FleetFile, state: FleetState): FleetPlan {
   const draft = new PlanDraft(file, state);
-  planOrganisations(draft);
-  const planned = planHoldings(draft);
-  planAsns(draft, planned);
-  planServices(draft, planned);
   planKeys(draft);
-  const index = new HoldingIndex(planned, state.now);
+  planObjects(draft);
+  const index = new HoldingIndex(plannedHoldings(draft), state.now);
   planGroups(draft, index);
   planGeoRules(draft, index);
   planBlocked(draft, index);
-  planDefaults(draft, planned);
-  planObjects(draft);
   noteEggs(draft);
   noteUnknownServers(draft);
-  planDetection(draft, planned);
   return draft.finish();
 }
 

@@ -1,13 +1,15 @@
-import { MITIGATION_MODES } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import { MAX_BLOCKED } from '@portcullis/contract/operations/x1-blocked.ts';
 import { BaselineEntry } from '@portcullis/contract/schemas/declared/baseline.ts';
 import { COLLECTOR } from '@portcullis/contract/schemas/declared/collector.ts';
 import { EDGE } from '@portcullis/contract/schemas/declared/edge.ts';
 import { SERVER } from '@portcullis/contract/schemas/declared/game-server.ts';
+import { HOLDING } from '@portcullis/contract/schemas/declared/holding.ts';
 import { NODE } from '@portcullis/contract/schemas/declared/node.ts';
+import { ORGANISATION } from '@portcullis/contract/schemas/declared/organisation.ts';
 import { RESPONDER } from '@portcullis/contract/schemas/declared/responder.ts';
+import { SERVICE } from '@portcullis/contract/schemas/declared/service.ts';
 import { type Static, Type } from 'typebox';
-import { closed, LARGEST, list, oneOf, text, whole } from './shapes.ts';
+import { closed, list, oneOf, text, whole } from './shapes.ts';
 
 /**
  * The schema of a fleet file, for editors and for the first check of `parseFleet`.
@@ -26,32 +28,14 @@ const namedPorts = Type.Union(
   { description: 'A port, an expression of ports, or SERVER:PORT, which is followed.' },
 );
 
-const thresholds = closed(
-  {
-    pps: Type.Optional(whole(1, LARGEST, 'Packets per second.')),
-    mbps: Type.Optional(whole(1, LARGEST, 'Megabits per second.')),
-    hold_seconds: Type.Optional(whole(1, 86_400, 'How long it must stay below to have ended.')),
-  },
-  'When traffic is an attack; the nearest of address, service, prefix and organisation wins.',
-);
-
-const detection = {
-  thresholds: Type.Optional(thresholds),
-  mitigation: Type.Optional(
-    oneOf(MITIGATION_MODES, 'What edges do against an attack. Default: on.'),
-  ),
-  safelist: Type.Optional(
-    list(text('A CIDR.', 50), 'Sources that no mitigation touches; added to those around it.', {
-      maxItems: 64,
-    }),
-  ),
-};
-
-const window = {
-  since: Type.Optional(moment),
-  until: Type.Optional(moment),
-  ...detection,
-};
+const {
+  organisation: _holder,
+  id: _id,
+  prefix: _prefix,
+  service: _service,
+  ...held
+} = HOLDING.schema.properties;
+const { asn: announced, ...window } = held;
 
 const ruleFields = {
   action: oneOf(['allow', 'deny'], 'What happens to a packet that matches.'),
@@ -71,32 +55,16 @@ const groupRule = closed(
 const filter = closed({ type: text('A filter of the catalogue.', 50), port: ports, ...marks });
 const targets = list(text('An address or a CIDR.', 50), 'Addresses, or prefixes, that are held.');
 
-const fallback = {
-  default: Type.Optional(
-    oneOf(
-      ['accept', 'deny'],
-      'What happens to a packet that no rule matches. Default: as of the organisation, or accept.',
-    ),
-  ),
-};
+const fallback = { default: window.default };
 
+const { organisation: _owner, ...serviceFields } = SERVICE.schema.properties;
 const service = closed({
-  id: whole(1, LARGEST, 'The number of the service, unique in the fleet.'),
-  name: text('What people call it.'),
-  active: Type.Optional(
-    Type.Boolean({ description: 'Whether attacks on it are shown. Default: true.' }),
-  ),
+  ...serviceFields,
   prefixes: Type.Optional(
-    list(
-      closed({ cidr: text('A network.', 50), ...window, ...fallback }),
-      'Prefixes assigned to it.',
-    ),
+    list(closed({ cidr: text('A network.', 50), ...window }), 'Prefixes assigned to it.'),
   ),
   addresses: Type.Optional(
-    list(
-      closed({ ip: text('One address.', 50), ...window, ...fallback }),
-      'Addresses assigned to it.',
-    ),
+    list(closed({ ip: text('One address.', 50), ...window }), 'Addresses assigned to it.'),
   ),
   managed_filters: Type.Optional(
     list(
@@ -105,9 +73,9 @@ const service = closed({
         closed({ type: text('A filter.', 50), ports: Type.Optional(namedPorts) }),
       ]),
       'Filters that it manages itself. Default: tcp-syn-proxy and udp-stateful.',
+      { maxItems: 50 },
     ),
   ),
-  ...detection,
 });
 
 const key = closed({
@@ -136,31 +104,18 @@ const key = closed({
   ),
 });
 
+const { slug: _slug, ...organisationFields } = ORGANISATION.schema.properties;
 const organisation = closed({
-  name: text('What people call it.'),
-  flags: Type.Optional(
-    list(oneOf(['firewall_api', 'attack_history_api'], 'An area.'), 'Areas that are activated.'),
-  ),
+  ...organisationFields,
   asns: Type.Optional(list(asn, 'ASNs that it announces prefixes under.')),
-  limits: Type.Optional(
-    closed({
-      rules_per_ip: Type.Optional(whole(0, 100_000, 'Default: 100.')),
-      filters_per_ip: Type.Optional(whole(0, 100_000, 'Default: 25.')),
-      max_ports_per_request: Type.Optional(whole(1, 65_535, 'Default: 101.')),
-      attack_history_days: Type.Optional(whole(1, 36_500, 'Default: 90.')),
-      configured_addresses: Type.Optional(whole(0, LARGEST, 'Default: 10000.')),
-      requests_per_minute: Type.Optional(whole(1, LARGEST, 'For each key. Default: 600.')),
-    }),
-  ),
   prefixes: Type.Optional(
     list(
-      closed({ cidr: text('A network.', 50), asn: Type.Optional(asn), ...window, ...fallback }),
+      closed({ cidr: text('A network.', 50), asn: announced, ...window }),
       'Its prefixes. The ASN is its own, one of the operator, or left out.',
     ),
   ),
   services: Type.Optional(list(service, 'What it runs.')),
   ...fallback,
-  ...detection,
   keys: Type.Optional(list(key, 'API keys.')),
   groups: Type.Optional(
     list(
@@ -238,8 +193,6 @@ export const FleetSchema = Type.Object(
 
 export type FleetText = Static<typeof FleetSchema>;
 export type OrganisationText = Static<typeof organisation>;
-export type DetectionText = Pick<OrganisationText, keyof typeof detection>;
 export type RuleEntry = Static<typeof groupRule>;
 export type FilterEntry = Static<typeof filter>;
-export type ServiceText = Static<typeof service>;
 export type KeyText = Static<typeof key>;

@@ -2,7 +2,6 @@ import { type TSchema, Type } from 'typebox';
 
 /** Shapes that the schema of a fleet file is made of. */
 
-export const LARGEST = 2_147_483_647;
 export const NO_CONTROL = '^[^\\u0000-\\u001f\\u007f]*$';
 
 export function closed<T extends Record<string, TSchema>>(properties: T, description?: string) {

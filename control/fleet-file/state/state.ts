@@ -1,19 +1,16 @@
-import type { DefaultAction } from '@portcullis/core/firewall/policy.ts';
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
-import type { ManagedFilter, Owner } from '../../db/schema.ts';
+import type { Owner } from '../../db/schema.ts';
 import type { FilterContent, RuleContent } from '@portcullis/core/firewall/rules/content.ts';
 import { marksAsJson, type StoredMarks, withDates } from '../../firewall/groups/index.ts';
-import { loadObjects, type StoredObjects } from '../../operator/index.ts';
-import { type CurrentDetection, loadDetection } from './detection.ts';
 import {
-  type CurrentHolding,
-  loadHoldings,
-  loadInside,
+  type DeclaredObjects,
+  type Elsewhere,
+  loadElsewhere,
   loadNow,
-  type ObjectsInside,
-  type OrganisationLimits,
-} from '../../organisations/index.ts';
+  loadObjects,
+  type StoredObjects,
+} from '../../operator/index.ts';
 
 /** The database's rows of everything that a fleet file can name, including those of the portal. */
 export interface FleetState {
@@ -21,24 +18,13 @@ export interface FleetState {
   readonly now: Date;
   /** The objects of every kind of `control/operator`. */
   readonly objects: StoredObjects;
-  readonly organisations: readonly CurrentOrganisation[];
-  readonly asns: readonly {
-    readonly asn: number;
-    /** Null: the operator's. */
-    readonly organisationId: number | null;
-    readonly owner: Owner;
-  }[];
-  readonly services: readonly CurrentService[];
-  readonly holdings: readonly CurrentHolding[];
+  /** Losses of others by saving the objects of the file. */
+  readonly elsewhere: Elsewhere;
   readonly keys: readonly CurrentKey[];
   /** Groups that are not deleted. */
   readonly groups: readonly CurrentGroup[];
   readonly geoRules: readonly CurrentGeoRule[];
   readonly blocked: readonly CurrentBlocked[];
-  readonly defaults: readonly CurrentDefault[];
-  readonly detection: CurrentDetection;
-  /** Live own rules and filters whose addresses a network of the file would take out of a wider holding, by network. */
-  readonly inside: ReadonlyMap<string, ObjectsInside>;
 }
 
 /** A blocked source. Without a target, of everything that the organisation holds. */
@@ -51,22 +37,6 @@ export interface CurrentBlocked {
   readonly owner: Owner;
 }
 
-export interface CurrentOrganisation {
-  readonly id: number;
-  readonly slug: string;
-  readonly name: string;
-  readonly flags: readonly string[];
-  readonly limits: OrganisationLimits;
-  readonly owner: Owner;
-}
-export interface CurrentService {
-  readonly id: number;
-  readonly organisationId: number;
-  readonly name: string;
-  readonly active: boolean;
-  readonly managedFilters: readonly ManagedFilter[];
-  readonly owner: Owner;
-}
 export interface CurrentKey {
   readonly id: number;
   readonly organisationId: number;
@@ -107,33 +77,15 @@ export interface CurrentGeoRule {
   readonly asns: readonly number[];
   readonly assignments: readonly CurrentAssignment[];
 }
-/** The default of a whole holding. */
-export interface CurrentDefault {
-  readonly holdingId: number;
-  readonly action: DefaultAction;
-  readonly owner: Owner;
-}
-/** `networks`: CIDRs that the file names as holdings. */
+/** `declared`: the objects of the file. */
 export async function loadFleetState(
   db: Db | Tx,
-  networks: readonly string[],
+  declared: DeclaredObjects<unknown>,
 ): Promise<FleetState> {
   return {
     now: await loadNow(db),
     objects: await loadObjects(db),
-    organisations: await loadOrganisations(db),
-    asns: await rowsOf(
-      sql<FleetState['asns'][number]>`
-        select asn, organisation_id as "organisationId", owner from asns order by asn`,
-      db,
-    ),
-    services: await rowsOf(
-      sql<CurrentService>`
-        select id, organisation_id as "organisationId", name, active, owner,
-               managed_filters as "managedFilters" from services order by id`,
-      db,
-    ),
-    holdings: await loadHoldings(db),
+    elsewhere: await loadElsewhere(db, declared),
     keys: await loadKeys(db),
     groups: await loadGroups(db),
     geoRules: await loadGeoRules(db),
@@ -143,34 +95,11 @@ export async function loadFleetState(
           from blocked_sources where deleted_generation is null order by id`,
       db,
     ),
-    defaults: await rowsOf(
-      sql<CurrentDefault>`
-        select d.holding_id as "holdingId", d.action, d.owner
-          from default_actions d join holdings h on h.id = d.holding_id and h.cidr = d.target
-         where d.deleted_generation is null`,
-      db,
-    ),
-    detection: await loadDetection(db),
-    inside: await loadInside(db, networks),
   };
 }
 
 async function rowsOf<T>(query: ReturnType<typeof sql<T>>, db: Db | Tx): Promise<T[]> {
   return (await query.execute(db)).rows;
-}
-
-async function loadOrganisations(db: Db | Tx): Promise<CurrentOrganisation[]> {
-  return rowsOf(
-    sql<CurrentOrganisation>`
-      select id, slug, name, flags, owner,
-             json_build_object('rulesPerIp', rules_per_ip, 'filtersPerIp', filters_per_ip,
-               'maxPortsPerRequest', max_ports_per_request,
-               'attackHistoryDays', attack_history_days,
-               'configuredAddresses', configured_addresses,
-               'requestsPerMinute', requests_per_minute) as limits
-        from organisations order by slug`,
-    db,
-  );
 }
 
 async function loadKeys(db: Db | Tx): Promise<CurrentKey[]> {

@@ -280,3 +280,16 @@ test('changes are in the audit trail with their outcome and without content', as
     },
   ]);
 });
+
+test('the activity of a server takes an operation on many long paths', async (t) => {
+  const world = await start(t);
+  await addServer(world.db, { number: 1 });
+  const key = await world.client({ abilities: [FILES] });
+  world.answer = () => DONE;
+  const paths = Array.from({ length: 100 }, (_, index) => `${'名'.repeat(80)}/`.repeat(5) + index);
+  assert.equal((await key.delete(at(1), { paths })).status, 200);
+  const { rows } = await sql<{ action: string }>`select action from server_activity`.execute(
+    world.db,
+  );
+  assert.deepEqual(rows, [{ action: 'files.delete' }]);
+});

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { OperationId } from '@portcullis/contract/operation-types.ts';
-import { OPERATOR_ENDPOINTS } from '@portcullis/contract/operator-endpoints.ts';
 import { PORTAL_ENDPOINTS } from '@portcullis/contract/portal-endpoints.ts';
 import type { Caller, Guest, Key, Member, OperatorKey, Person } from '../../access/index.ts';
 import { Problem } from '../../problem.ts';
@@ -26,7 +25,10 @@ const TYPES = [
   true satisfies Same<Params<'readFirewallAddress'>, { readonly ip: string }>,
   true satisfies Same<Params<'readGameServer'>, { readonly slice: string }>,
   true satisfies Same<Params<'readAttack'>, { readonly attack: number }>,
-  true satisfies Same<Params<'addAsn'>, { readonly asn: number; readonly slug: string }>,
+  true satisfies Same<
+    Params<'revokeOrganisationKey'>,
+    { readonly key: number; readonly slug: string }
+  >,
   true satisfies Same<
     Params<'saveGroup'>,
     { readonly organisation: string; readonly group: number }
@@ -71,13 +73,10 @@ test('a call has the sender and the parameters of its row, and no other', () => 
   assert.ok(TYPES.every(Boolean) && Object.keys({ ...WRONG, ...SHARED }).length > 0);
 });
 
-test('rows name the organisation in their path if and only if a member calls them', () => {
+test('rows of the portal name the organisation in their path if and only if a member calls them', () => {
   for (const { role, path, operationId } of PORTAL_ENDPOINTS) {
     const isOfMember = role !== 'anyone' && role !== 'user' && role !== 'operator';
     assert.equal(path.includes('{organisation}'), isOfMember, operationId);
-  }
-  for (const { path, operationId } of OPERATOR_ENDPOINTS) {
-    assert.equal(path.includes('{organisation}'), false, operationId);
   }
 });
 
@@ -97,10 +96,7 @@ test('parses the parameters of a path into their one spelling', () => {
   assert.deepEqual(parse('readFirewallAddress', { ip: '2001:DB8::0:1' }), { ip: '2001:db8::1' });
   assert.deepEqual(parse('readGameServer', { slice }), { slice: slice.toLowerCase() });
   assert.deepEqual(parse('readAttack', { attack: '311' }), { attack: 311 });
-  assert.deepEqual(parse('addAsn', { slug: 'acme', asn: '4294967295' }), {
-    slug: 'acme',
-    asn: 4_294_967_295,
-  });
+  assert.deepEqual(parse('saveAsn', { asn: '4294967295' }), { asn: 4_294_967_295 });
   // A session's path has the organisation too, which the row does not describe.
   assert.deepEqual(parse('listGameServers', { organisation: 'acme' }), {});
 });
@@ -119,8 +115,7 @@ test('a parameter that can name nothing is not found, with the words of one that
       'not_found: There is nothing with this id that you may see.',
     );
   }
-  const asn = { slug: 'acme', asn: '4294967296' };
-  assert.equal(parse('addAsn', asn), 'not_found: There is no ASN "4294967296".');
+  assert.equal(parse('saveAsn', { asn: '4294967296' }), 'not_found: There is no ASN "4294967296".');
   assert.match(
     String(parse('readFirewallAddress', { ip: '203.0.113.1/32' })),
     /^not_found: No such/,

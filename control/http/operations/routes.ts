@@ -177,7 +177,8 @@ async function identify(
   if ('role' in row && row.role === 'anyone') return NOBODY;
   const { authorization, cookie } = request.headers;
   if (isForSessions(operation)) {
-    const slug = sentParams(request)['organisation'] ?? null;
+    // An operator's row may name an organisation, of which the operator need not be a member.
+    const slug = 'operator' in row ? null : (sentParams(request)['organisation'] ?? null);
     return now === null
       ? access.authenticateSession(cookie, slug, clientAddress(request.ip) ?? '')
       : access.authenticateSessionAgain(now, cookie, slug);

@@ -22,10 +22,12 @@ import type { Current, EggLibrary, Kind } from '../kind.ts';
 /** A call of an operation of a kind, whatever its fields are. */
 type KindCall = OperatorCall<Readonly<Record<string, unknown>>>;
 
-/** The handlers of the five operations of a kind, by what they do. */
+/** The handlers of the operations of a kind, by what they do. */
 export interface KindHandlers {
   list(call: KindCall, db: Db): Promise<Answer>;
   read(call: KindCall, db: Db): Promise<Answer>;
+  /** Creates an object whose number is given. */
+  create(call: KindCall, tx: Tx): Promise<Answer>;
   save(call: KindCall, tx: Tx): Promise<Answer>;
   change(call: KindCall, tx: Tx): Promise<Answer>;
   remove(call: KindCall, tx: Tx): Promise<Answer>;
@@ -35,43 +37,102 @@ export function createKindHandlers<T extends object>(
   kind: Kind<T>,
   library: EggLibrary,
 ): KindHandlers {
-  const namesOf = pathReader(kind);
-  const keyOf = ({ params }: KindCall): string => kind.key(namesOf(params) as T);
-  const write = (call: KindCall, tx: Tx, make: ObjectWrite<T>['make']): Promise<Answer> =>
-    operate(tx, (batch) => {
-      const written = { key: keyOf(call), body: Object(call.body) as object, make };
-      return writeObject(batch, kind, written, termsOf(call, library));
-    });
+  const paths = pathsOf(kind);
+  const { namesOf, keyOf, isAt } = paths;
   return {
-    async list(call, db) {
-      const within = Object.entries({ ...namesOf(call.params), ...Object(call.query) });
-      const views = (await kind.load(db)).map((one) => viewOf(kind, one));
-      const data = views.filter((view) =>
-        within.every(([name, value]) => Reflect.get(view, name) === value),
-      );
-      return { status: 200, body: { data } };
-    },
+    ...createWriters(kind, paths, library),
+    list: (call, db) => listObjects(kind, { ...call, params: namesOf(call) }, db),
     async read(call, db) {
       const [found] = await kind.load(db, [keyOf(call)]);
-      if (found === undefined) throw noSuch(kind, keyOf(call));
+      if (found === undefined || !isAt(call, found.object)) throw noSuch(kind, keyOf(call));
       return { status: 200, body: { data: viewOf(kind, found) }, state: stateOf(kind, found) };
     },
-    save: (call, tx) => write(call, tx, (_before, body) => ({ ...body, ...namesOf(call.params) })),
-    change: (call, tx) =>
-      write(call, tx, (before, body) => {
-        if (before === null) throw noSuch(kind, keyOf(call));
-        return patched(kind, before.object, body);
-      }),
     remove: (call, tx) =>
       operate(tx, async (batch) => {
-        await removeByHand(batch, kind, keyOf(call), termsOf(call, library));
+        const terms = { ...termsOf(call, library), isAt: (object: object) => isAt(call, object) };
+        await removeByHand(batch, kind, keyOf(call), terms);
         return { status: 200, body: { data: { done: true } } };
       }),
   };
 }
 
+/** The object that the path of a call names. */
+interface Paths {
+  namesOf(call: KindCall): Readonly<Record<string, unknown>>;
+  keyOf(call: KindCall): string;
+  isAt(call: KindCall, object: object): boolean;
+}
+
+function pathsOf<T extends object>(kind: Kind<T>): Paths {
+  const read = pathReader(kind);
+  const namesOf = ({ params }: KindCall) => read(params);
+  return {
+    namesOf,
+    keyOf: (call) => kind.key(namesOf(call) as T),
+    isAt: (call, object) =>
+      Object.entries(namesOf(call)).every(([name, value]) => Reflect.get(object, name) === value),
+  };
+}
+
+function createWriters<T extends object>(
+  kind: Kind<T>,
+  { namesOf, keyOf, isAt }: Paths,
+  library: EggLibrary,
+): Pick<KindHandlers, 'create' | 'save' | 'change'> {
+  const write = (call: KindCall, tx: Tx, wanted: Omit<ObjectWrite<T>, 'body'>): Promise<Answer> =>
+    operate(tx, (batch) =>
+      writeObject(batch, kind, { ...wanted, body: Object(call.body) }, termsOf(call, library)),
+    );
+  return {
+    create: (call, tx) =>
+      write(call, tx, { key: null, make: (_before, body) => ({ ...body, ...namesOf(call) }) }),
+    save: (call, tx) => {
+      const key = keyOf(call);
+      return write(call, tx, {
+        key,
+        make(before, body) {
+          const isElsewhere = before !== null && !isAt(call, before.object);
+          if (kind.isNumbered && isElsewhere) throw noSuch(kind, key);
+          return { ...body, ...namesOf(call) };
+        },
+      });
+    },
+    change: (call, tx) => {
+      const key = keyOf(call);
+      return write(call, tx, {
+        key,
+        make(before, body) {
+          if (before === null || !isAt(call, before.object)) throw noSuch(kind, key);
+          return patched(kind, before.object, body);
+        },
+      });
+    },
+  };
+}
+
+/** The objects that are at the path, and whose answers have the members that the query names. */
+async function listObjects<T extends object>(
+  kind: Kind<T>,
+  { params, query }: KindCall,
+  db: Db,
+): Promise<Answer> {
+  const within = Object.entries({ ...params, ...Object(query) });
+  const { organisation } = params;
+  const found = await kind.load(
+    db,
+    undefined,
+    typeof organisation === 'string' ? organisation : undefined,
+  );
+  const views = found.filter((one) => kind.isPast?.(one) !== true).map((one) => viewOf(kind, one));
+  const data = views.filter((view) =>
+    within.every(([name, value]) => Reflect.get(view, name) === value),
+  );
+  return { status: 200, body: { data } };
+}
+
 interface ObjectWrite<T extends object> {
-  readonly key: string;
+  /** Null: the number is given now. */
+  readonly key: string | null;
   readonly body: object;
   /** The object from what there is and from the body, without what that has beside it. */
   make(before: Current<T> | null, body: object): object;
@@ -87,7 +148,7 @@ async function writeObject<T extends object>(
   const { tx } = batch;
   const [beside, declared] = partition(body, kind.input ?? {});
   const complete = async (given: object): Promise<object> =>
-    kind.beside?.complete(tx, given, beside, terms.library) ?? given;
+    (await kind.beside?.complete?.(tx, given, beside, terms.library)) ?? given;
   const written = await saveByHand(
     batch,
     kind,
@@ -95,9 +156,12 @@ async function writeObject<T extends object>(
     (before) => complete(make(before, declared)),
     terms,
   );
-  if (kind.beside === undefined) return answerOf(tx, kind, written);
-  await kind.beside.save(tx, key, beside);
-  const [current = written.current] = await kind.load(tx, [key]);
+  if (kind.beside === undefined || Object.keys(beside).length === 0) {
+    return answerOf(tx, kind, written);
+  }
+  const at = kind.key(written.current.object);
+  await kind.beside.save(tx, at, beside);
+  const [current = written.current] = await kind.load(tx, [at]);
   return answerOf(tx, kind, { ...written, current });
 }
 

@@ -7,6 +7,7 @@ import { createServerHandlers } from './servers.ts';
 type AnyKind = (typeof KINDS)[number];
 type OperationOf<K extends AnyKind> =
   | `list${K['plural']}`
+  | (K extends { readonly isNumbered: true } ? `create${K['title']}` : never)
   | `${'read' | 'save' | 'change' | 'remove'}${K['title']}`;
 type ServerOperation = keyof ReturnType<typeof createServerHandlers>;
 type KindOperation = OperationOf<AnyKind>;
@@ -16,10 +17,11 @@ export function createOperatorHandlers(
   library: EggLibrary,
 ): Pick<Handlers, KindOperation | ServerOperation> {
   const bound = (KINDS as readonly Kind[]).flatMap((kind) => {
-    const { list, read, save, change, remove } = createKindHandlers(kind, library);
+    const { list, read, create, save, change, remove } = createKindHandlers(kind, library);
     return Object.entries({
       [`list${kind.plural}`]: list,
       [`read${kind.title}`]: read,
+      ...(kind.isNumbered && { [`create${kind.title}`]: create }),
       [`save${kind.title}`]: save,
       [`change${kind.title}`]: change,
       [`remove${kind.title}`]: remove,

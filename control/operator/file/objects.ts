@@ -1,4 +1,4 @@
-import { type Kind, type Outside, type Refuse, subjectOf } from '../kind.ts';
+import { type FileEntry, type Kind, type Outside, type Refuse, subjectOf } from '../kind.ts';
 import { KINDS, type KindName, type ObjectOf } from '../kinds.ts';
 import type { Declared } from '../plan.ts';
 import { readObject } from '../read.ts';
@@ -24,12 +24,16 @@ export function readObjects<At>(
   for (const kind of KINDS as readonly Kind[]) {
     found[kind.name] = readKind(kind, file, places, outside);
   }
-  for (const kind of KINDS as readonly Kind[]) refuseUnknown(kind, found, places);
-  return found as unknown as DeclaredObjects<At>;
+  for (const kind of KINDS as readonly Kind[]) refuseUnknown(kind, found);
+  const declared = Object.entries(found).map(([name, entries]) => [
+    name,
+    entries.map(({ object, at }) => ({ object, at })),
+  ]);
+  return Object.fromEntries(declared) as DeclaredObjects<At>;
 }
 
 interface Entry<At> extends Declared<object, At> {
-  readonly pointer: string;
+  readonly refuse: Refuse;
 }
 
 function readKind<At>(
@@ -38,30 +42,43 @@ function readKind<At>(
   { at, refuse }: FilePlaces<At>,
   outside: Outside,
 ): Entry<At>[] {
-  const entries = new Map<string, Entry<At>>();
-  for (const { pointer, value, pointers } of spreadAt(kind, file)) {
+  const entries: Entry<At>[] = [];
+  const byKey = new Map<string, number>();
+  for (const { pointer, value, pointers = {} } of findEntries(kind, file, refuse)) {
     const within: Refuse = (inside, message) =>
       refuse(pointer + (pointers[inside] ?? inside), message);
     const read = readObject(kind, value, within, outside);
-    const other = entries.get(kind.key(read))?.object;
-    if (other !== undefined && kind.combine === undefined) {
-      within(keyPointer(kind), `The ${subjectOf(kind, read)} is here twice.`);
+    const same = byKey.get(kind.key(read));
+    const other = same === undefined ? undefined : entries[same];
+    if (same !== undefined && other !== undefined && kind.combine !== undefined) {
+      const object = kind.combine(other.object, read, within);
+      entries[same] = { object, at: at(pointer), refuse: within };
+      continue;
     }
-    const object = other === undefined ? read : (kind.combine?.(other, read, within) ?? read);
-    entries.set(kind.key(object), { object, at: at(pointer), pointer });
+    const why = other === undefined ? null : clashOf(kind, read, other.object);
+    if (why !== null) within(keyPointer(kind), why);
+    if (same === undefined) byKey.set(kind.key(read), entries.length);
+    entries.push({ object: read, at: at(pointer), refuse: within });
   }
-  const list = [...entries.values()];
   kind.checkAll?.(
-    list.map(({ object }) => object),
-    (index, inside, message) => refuse(`${list[index]?.pointer}${inside}`, message),
+    entries.map(({ object }) => object),
+    (index, inside, message) => entries[index]?.refuse(inside, message),
   );
-  return list;
+  return entries;
 }
 
-function spreadAt(kind: Kind, file: object) {
-  return entriesAt(file, kind.place).flatMap(({ pointer, value }) =>
-    (kind.spread?.(value) ?? [{ value, pointers: {} }]).map((one) => ({ ...one, pointer })),
+function findEntries(kind: Kind, file: object, refuse: Refuse): FileEntry[] {
+  const { place } = kind;
+  const found = typeof place === 'string' ? entriesAt(file, place) : place(file, refuse);
+  if (kind.spread === undefined) return found;
+  return found.flatMap(
+    ({ pointer, value }) => kind.spread?.(value).map((one) => ({ ...one, pointer })) ?? [],
   );
+}
+
+function clashOf(kind: Kind, object: object, other: object): string | null {
+  if (kind.clash !== undefined) return kind.clash(object, other);
+  return `The ${subjectOf(kind, object)} is here twice.`;
 }
 
 /** The field that tells objects apart in their list: the last one of the path. */
@@ -69,31 +86,36 @@ function keyPointer({ path }: Kind): string {
   return `/${/\{(\w+)\}$/.exec(path)?.[1] ?? ''}`;
 }
 
-/** Refuses names of objects that the file does not have. */
+/**
+ * Refuses names of objects that the file does not have, or that the object may not name. Without an organisation that
+ * it names, nothing is said of what else of that organisation it names.
+ */
 function refuseUnknown<At>(
   kind: Kind,
   found: Readonly<Record<string, readonly Entry<At>[]>>,
-  { refuse }: FilePlaces<At>,
 ): void {
-  for (const { kind: name, pointer: inside, ...reference } of kind.refersTo) {
+  const missing = new Map<Entry<At>, Set<string>>();
+  for (const { kind: name, pointer, ...reference } of kind.refersTo) {
     const other = (KINDS as readonly Kind[]).find((one) => one.name === name);
     if (other === undefined) continue;
-    const known = new Set(found[name]?.map(({ object }) => other.key(object)));
-    for (const { object, pointer } of found[kind.name] ?? []) {
+    const known = new Map(found[name]?.map(({ object }) => [other.key(object), object]));
+    for (const entry of found[kind.name] ?? []) {
+      const { object, refuse } = entry;
       const key = reference.key(object);
-      if (key === null || known.has(key)) continue;
-      refuse(pointer + inside, `There is no ${name.replaceAll('-', ' ')} ${key} in this file.`);
+      const named = known.get(key ?? '');
+      if (key === null || (named && reference.accepts?.(object, named) !== false)) continue;
+      const kinds = missing.get(entry) ?? new Set();
+      const isOfMissing = other.refersTo.some((one) => kinds.has(one.kind));
+      missing.set(entry, kinds.add(name));
+      if (isOfMissing) continue;
+      const none = `There is no ${name.replaceAll('-', ' ')} ${key} in this file.`;
+      refuse(pointer, reference.missing?.(object) ?? none);
     }
   }
 }
 
-interface PlainEntry {
-  readonly pointer: string;
-  readonly value: object;
-}
-
 /** The entries at a place such as `/organisations/{organisation}/keys/*`, with the names on the way as fields. */
-function entriesAt(file: object, place: string): PlainEntry[] {
+function entriesAt(file: object, place: string): FileEntry[] {
   let entries: { pointer: string; value: unknown; names: Record<string, string> }[] = [
     { pointer: '', value: file, names: {} },
   ];

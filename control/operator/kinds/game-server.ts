@@ -28,7 +28,7 @@ interface BesideServer {
 }
 
 /** The id of a billing system, and an egg of its own as a document. */
-export const besideServer: Beside<StoredServer['facts']> = {
+export const besideServer: Required<Beside<StoredServer['facts']>> = {
   async complete(tx, given, { egg_document: document }: BesideServer, { read }) {
     if (document === undefined || document === null) return given;
     const file = read(document);
@@ -50,7 +50,13 @@ export const server = defineKind<typeof SERVER, ServerObject, StoredServer['fact
   organisation: ({ organisation }) => organisation,
   refersTo: [
     { kind: 'organisation', pointer: '/organisation', key: ({ organisation }) => organisation },
-    { kind: 'service', pointer: '/service', key: ({ service }) => String(service) },
+    {
+      kind: 'service',
+      pointer: '/service',
+      key: ({ service }) => String(service),
+      accepts: ({ organisation }, named) => Reflect.get(named, 'organisation') === organisation,
+      missing: ({ organisation, service }) => `${organisation} has no service ${service}.`,
+    },
     { kind: 'node', pointer: '/node', key: ({ node }) => node },
   ],
   /** An egg that is named by its digest is a stored one: the library may have another of the name by now. */
@@ -86,7 +92,8 @@ export const server = defineKind<typeof SERVER, ServerObject, StoredServer['fact
       }
     }
   },
-  checkStored(servers, byHand, refuse) {
+  checkStored(servers, others, refuse) {
+    const byHand = others.filter(({ owner }) => owner === 'portal');
     const taken = new Map(
       byHand.flatMap((row) =>
         boundPorts(row.object.allocations).map((bound) => [bound, row.object] as const),

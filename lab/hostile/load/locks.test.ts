@@ -78,14 +78,17 @@ const BODIES: Bodies = {
   createWebhook: hook,
   saveWebhook: (n) => ({ ...hook(n), enabled: true }),
   saveOrganisation: () => ({ name: 'Acme' }),
+  changeOrganisation: (n) => ({ thresholds: { pps: 1_000 + n } }),
+  saveAsn: () => ({ organisation: 'acme' }),
+  changeAsn: (n) => ({ organisation: n % 2 ? 'acme' : null }),
   saveService: (n) => ({
     name: `service ${n}`,
-    active: true,
-    managed_filters: n % 2 ? ['tcp-syn-proxy'] : [],
+    managed_filters: n % 2 ? [{ type: 'tcp-syn-proxy', ports: null }] : [],
   }),
+  changeService: (n) => ({ active: n % 2 === 0 }),
   createHolding: (n) => ({ prefix: `203.0.113.${n % 250}/32`, asn: 64_500 }),
+  saveHolding: (n) => ({ prefix: '203.0.113.0/24', asn: 64_500, mitigation: n % 2 ? 'on' : 'off' }),
   changeHolding: () => ({ until: '2999-01-01T00:00:00+00:00' }),
-  saveThresholds: (n) => ({ pps: 1_000 + n }),
   createOrganisationKey: (n) => ({ name: `panel ${n}`, abilities: ['game-servers.read'] }),
   createServer: server,
   saveServer: (n) => ({ ...server(n), node: 'node-1', allocation: { ip: IP, port: 40_000 + n } }),
@@ -110,7 +113,7 @@ const BODIES: Bodies = {
 };
 
 /** End what the others stand on. */
-const ENDING = new Set(['endOrganisation']);
+const ENDING = new Set(['removeOrganisation']);
 
 interface Operation {
   readonly name: string;
@@ -189,7 +192,7 @@ async function prepare({ db, acme }: TestEnvironment, owner: TestClient) {
     key: await idsOf('/keys', (n) => ({ name: `k${n}`, abilities: ['firewall.read'] })),
     ip: [IP, FURTHER],
     rule: [1, 2, 3],
-    holding: [1, 3, 6, 7, 8],
+    id: [1, 3, 6, 7, 8, 501],
     webhook: [dataOf<{ id: number }>(await owner.post(`${base}/webhooks`, hook(500))).id, 9],
   };
   const fixed: Readonly<Record<string, string>> = {
@@ -198,7 +201,6 @@ async function prepare({ db, acme }: TestEnvironment, owner: TestClient) {
     slice: uuid,
     uuid,
     attack: String(attack),
-    service: '501',
     asn: '64500',
     kind: 'nodes',
   };

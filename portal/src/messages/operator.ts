@@ -42,14 +42,6 @@ export const operatorMessages = {
       Record<string, string>
     >,
     noFlags: 'none',
-    limits: {
-      rules_per_ip: 'Rules per address',
-      filters_per_ip: 'Filters per address',
-      max_ports_per_request: 'Ports per request',
-      attack_history_days: 'Attack history, days',
-      configured_addresses: 'Configured addresses',
-      requests_per_minute: 'Requests a minute',
-    },
     limitsTitle: 'Areas and limits',
     limitsLead: 'What its keys may use, and how much.',
     save: 'Save',

@@ -12,12 +12,14 @@ const MAX_ASN = 4_294_967_294;
 
 /** The ASNs that prefixes are announced under. */
 export function AsnList({ organisation }: { readonly organisation: Organisation }) {
-  const { slug, asns, fleet_asns: ofFleet } = organisation;
+  const { slug, asns } = organisation;
   const [asn, setAsn] = useState<number | ''>('');
-  const add = useWrite((added: number) => personClient.addAsn({ slug, asn: added }), {
-    onDone: () => setAsn(''),
-  });
-  const remove = useWrite((removed: number) => personClient.removeAsn({ slug, asn: removed }));
+  const add = useWrite(
+    (added: number) =>
+      personClient.saveAsn({ asn: added, body: { organisation: slug } }, { ifNoneMatch: '*' }),
+    { onDone: () => setAsn('') },
+  );
+  const remove = useWrite((removed: number) => personClient.removeAsn({ asn: removed }));
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     if (asn !== '') add.mutate(asn);
@@ -25,10 +27,10 @@ export function AsnList({ organisation }: { readonly organisation: Organisation 
   return (
     <form className="stack" onSubmit={submit}>
       <div className="row">
-        {asns.map((each) => (
+        {asns.map(({ asn: each, owner }) => (
           <span key={each} className="pill plain mono">
             AS{each}
-            {ofFleet.includes(each) ? (
+            {owner === 'fleet' ? (
               <span className="dim">{operatorMessages.fleetFile}</span>
             ) : (
               <ActionIcon

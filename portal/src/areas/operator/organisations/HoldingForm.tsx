@@ -17,7 +17,7 @@ export function HoldingForm({ organisation, onClose }: Props) {
   const { slug, asns, services } = organisation;
   const choices = [
     { value: 'none', label: text.noAsn },
-    ...asns.map((asn) => ({ value: `asn ${asn}`, label: `AS${asn}` })),
+    ...asns.map(({ asn }) => ({ value: `asn ${asn}`, label: `AS${asn}` })),
     ...services.map(({ id, name }) => ({ value: `service ${id}`, label: `#${id} ${name}` })),
   ];
   return (
@@ -32,10 +32,10 @@ export function HoldingForm({ organisation, onClose }: Props) {
         const body = {
           prefix: prefix.trim(),
           asn: kind === 'asn' ? Number(number) : null,
-          service_id: kind === 'service' ? Number(number) : null,
-          allow_losses: allowsLosses,
+          service: kind === 'service' ? Number(number) : null,
         };
-        return personClient.createHolding({ slug, body });
+        const query = { allow_losses: allowsLosses };
+        return personClient.createHolding({ organisation: slug, body, query });
       }}
       onDone={onClose}
       onCancel={onClose}

@@ -36,7 +36,7 @@ export function HoldingsCard({ organisation }: { readonly organisation: Organisa
         { title: text.prefix, className: 'mono strong', cell: ({ prefix }) => prefix },
         {
           title: text.by,
-          cell: ({ asn, service_id: service }) =>
+          cell: ({ asn, service }) =>
             asn === null ? (service === null ? text.noAsn : nameOf(service)) : `AS${asn}`,
         },
         timeColumn(text.since, ({ since }) => since),
@@ -79,8 +79,8 @@ function EndHolding({ slug, holding: { id, prefix } }: EndProps) {
         </>
       )}
       write={({ allowsLosses }) => {
-        const body = { end_now: true, allow_losses: allowsLosses } as const;
-        return personClient.changeHolding({ slug, holding: id, body });
+        const query = { allow_losses: allowsLosses };
+        return personClient.removeHolding({ organisation: slug, id, query });
       }}
     >
       {text.end}

@@ -1,17 +1,21 @@
+import { type LimitName, LIMITS } from '@portcullis/contract/schemas/declared/limits.ts';
 import { Checkbox, NumberInput, TextInput } from '@mantine/core';
 import { Card } from '../../../components/Card.tsx';
 import { WriteForm } from '../../../components/forms/WriteForm.tsx';
 import { operatorMessages } from '../../../messages/operator.ts';
 import { personClient } from '../../../session/session.ts';
-import type { Organisation } from '../queries.ts';
-import { FLAGS, LIMITS } from './organisation-draft.ts';
+import { type Organisation, useTag } from '../queries.ts';
+import { FLAGS } from './organisation-draft.ts';
 
 const text = operatorMessages.organisations;
 
+const LIMIT_FIELDS = Object.entries(LIMITS) as readonly [LimitName, (typeof LIMITS)[LimitName]][];
+
 /** Name, areas and limits; read-only where the fleet file owns them. */
 export function LimitsCard({ organisation }: { readonly organisation: Organisation }) {
-  const { slug, owner, name, flags, limits } = organisation;
+  const { slug, owner, etag, name, flags, limits } = organisation;
   const isReadOnly = owner === 'fleet';
+  const bound = useTag(etag, { name, flags, limits });
   return (
     <Card title={text.limitsTitle} lead={text.limitsLead}>
       <WriteForm
@@ -19,7 +23,7 @@ export function LimitsCard({ organisation }: { readonly organisation: Organisati
         submit={isReadOnly ? null : text.save}
         saved={text.saved}
         refusal={(draft) => draft.name.trim() === ''}
-        write={(body) => personClient.saveOrganisation({ slug, body })}
+        write={(body) => bound((how) => personClient.changeOrganisation({ slug, body }, how))}
       >
         {({ getInputProps, setFieldValue }) => (
           <>
@@ -48,12 +52,12 @@ export function LimitsCard({ organisation }: { readonly organisation: Organisati
               </div>
             </Checkbox.Group>
             <div className="limits">
-              {LIMITS.map(([limit, min, max]) => (
+              {LIMIT_FIELDS.map(([limit, { title, minimum, maximum }]) => (
                 <NumberInput
                   key={limit}
-                  label={text.limits[limit]}
-                  min={min}
-                  max={max}
+                  label={title}
+                  min={minimum}
+                  max={maximum}
                   allowDecimal={false}
                   clampBehavior="strict"
                   thousandSeparator=","
@@ -61,7 +65,7 @@ export function LimitsCard({ organisation }: { readonly organisation: Organisati
                   hideControls={isReadOnly}
                   {...getInputProps(`limits.${limit}`)}
                   onChange={(value) =>
-                    setFieldValue(`limits.${limit}`, Math.max(min, Number(value)))
+                    setFieldValue(`limits.${limit}`, Math.max(minimum, Number(value)))
                   }
                 />
               ))}

@@ -8,7 +8,7 @@ import { RoleGate } from '../../../components/RoleGate.tsx';
 import { operatorMessages } from '../../../messages/operator.ts';
 import { ActButton } from '../ActButton.tsx';
 import { OwnerPill } from '../OwnerPill.tsx';
-import { useOrganisations } from '../queries.ts';
+import { useOrganisation } from '../queries.ts';
 import { HoldingsCard } from './HoldingsCard.tsx';
 import { LimitsCard } from './LimitsCard.tsx';
 import { ServersCard } from './ServersCard.tsx';
@@ -29,24 +29,24 @@ export function OrganisationPage() {
 }
 
 function Detail({ slug }: { readonly slug: string }) {
-  const organisations = useOrganisations();
-  const found = organisations.data?.find((each) => each.slug === slug);
+  const organisation = useOrganisation(slug);
+  const { data: found = null } = organisation;
   return (
     <>
       <PageHeader
         title={found?.name ?? slug}
         above={{ to: '/operator', title: operatorMessages.title }}
       >
-        {found !== undefined && (
+        {found !== null && (
           <>
             <OwnerPill owner={found.owner} />
             <ActButton slug={slug} />
           </>
         )}
       </PageHeader>
-      <Loaded query={organisations}>
+      <Loaded query={organisation}>
         {() =>
-          found === undefined ? (
+          found === null ? (
             <EmptyState inCard icon={Building2} title={text.unknown} text={text.unknownText} />
           ) : (
             <>

@@ -1,3 +1,4 @@
+import type { DeclaredOrganisation } from '@portcullis/client/index.ts';
 import { TextInput } from '@mantine/core';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { Building2 } from 'lucide-react';
@@ -9,8 +10,8 @@ import { operatorMessages } from '../../../messages/operator.ts';
 import { personClient } from '../../../session/session.ts';
 import { ActButton } from '../ActButton.tsx';
 import { OwnerPill } from '../OwnerPill.tsx';
-import { type Organisation, useOrganisations } from '../queries.ts';
-import { DEFAULT_LIMITS, isSlug } from './organisation-draft.ts';
+import { useOrganisations } from '../queries.ts';
+import { FLAGS, isSlug } from './organisation-draft.ts';
 
 const text = operatorMessages.organisations;
 
@@ -19,7 +20,7 @@ const { columns } = text;
 export function OrganisationsPanel() {
   const organisations = useOrganisations();
   return (
-    <ListPanel<Organisation>
+    <ListPanel<DeclaredOrganisation>
       title={text.title}
       query={organisations}
       rows={organisations.data}
@@ -35,10 +36,10 @@ export function OrganisationsPanel() {
 
 const SEARCH = {
   label: text.search,
-  fieldsOf: ({ slug, name }: Organisation) => [`${slug} ${name}`],
+  fieldsOf: ({ slug, name }: DeclaredOrganisation) => [`${slug} ${name}`],
 };
 
-const COLUMNS: readonly Column<Organisation>[] = [
+const COLUMNS: readonly Column<DeclaredOrganisation>[] = [
   {
     title: columns.name,
     cell: ({ slug, name }) => (
@@ -50,12 +51,8 @@ const COLUMNS: readonly Column<Organisation>[] = [
       </>
     ),
   },
-  {
-    title: columns.prefixes,
-    cell: ({ holdings }) =>
-      formatCount(holdings.filter(({ service_id: service }) => service === null).length),
-  },
-  { title: columns.services, cell: ({ services }) => formatCount(services.length) },
+  { title: columns.prefixes, cell: ({ prefixes }) => formatCount(prefixes) },
+  { title: columns.services, cell: ({ services }) => formatCount(services) },
   {
     title: columns.areas,
     className: 'dim',
@@ -88,14 +85,10 @@ function CreateForm({ onClose }: { onClose(): void }) {
       submit={text.create}
       refusal={({ slug, name }) => name.trim() === '' || mistakeIn(slug) !== null}
       write={({ slug, name }) =>
-        personClient.saveOrganisation({
-          slug,
-          body: {
-            name: name.trim(),
-            flags: [...DEFAULT_LIMITS.flags],
-            limits: DEFAULT_LIMITS.limits,
-          },
-        })
+        personClient.saveOrganisation(
+          { slug, body: { name: name.trim(), flags: FLAGS } },
+          { ifNoneMatch: '*' },
+        )
       }
       onDone={(_, { slug }) => void navigate({ to: '/operator/$slug', params: { slug } })}
       onCancel={onClose}

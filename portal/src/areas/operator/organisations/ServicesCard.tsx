@@ -2,13 +2,14 @@ import { Button, Checkbox, NumberInput, TextInput } from '@mantine/core';
 import { Boxes, Plus } from 'lucide-react';
 import { useState } from 'react';
 import { ConfirmButton } from '../../../components/forms/ConfirmButton.tsx';
+import { Loaded } from '../../../components/Loaded.tsx';
 import { ListPanel } from '../../../components/list/ListPanel.tsx';
 import { Pill } from '../../../components/Pill.tsx';
 import { WriteForm } from '../../../components/forms/WriteForm.tsx';
 import { operatorMessages } from '../../../messages/operator.ts';
 import { personClient } from '../../../session/session.ts';
 import { OwnerPill } from '../OwnerPill.tsx';
-import type { Organisation } from '../queries.ts';
+import { type Organisation, useDeclared } from '../queries.ts';
 
 const text = operatorMessages.services;
 type Service = Organisation['services'][number];
@@ -72,7 +73,9 @@ export function ServicesCard({ organisation }: { readonly organisation: Organisa
                       aria-label={text.removeOf(service.name)}
                       title={text.removeTitle(service.name)}
                       question={text.removeText}
-                      write={() => personClient.removeService({ slug, service: service.id })}
+                      write={() =>
+                        personClient.removeService({ organisation: slug, id: service.id })
+                      }
                     >
                       {text.remove}
                     </ConfirmButton>
@@ -93,22 +96,73 @@ interface FormProps {
   onClose(): void;
 }
 
+/** Creates a service, or changes the one that was read. */
 function ServiceForm({ slug, service, onClose }: FormProps) {
-  const label = service === null ? text.add : text.save;
+  return service === null ? (
+    <ServiceFields
+      label={text.add}
+      initial={{ id: '', name: '', active: true }}
+      write={({ id, name, active }) =>
+        personClient.saveService(
+          { organisation: slug, id: Number(id), body: { name: name.trim(), active } },
+          { ifNoneMatch: '*' },
+        )
+      }
+      onClose={onClose}
+    />
+  ) : (
+    <ChangeService slug={slug} id={service.id} onClose={onClose} />
+  );
+}
+
+function ChangeService({
+  slug,
+  id,
+  onClose,
+}: Pick<FormProps, 'slug' | 'onClose'> & { readonly id: number }) {
+  const at = { organisation: slug, id };
+  const service = useDeclared(['service', slug, id], (how) => personClient.readService(at, how));
+  return (
+    <Loaded query={service}>
+      {({ data, response: { etag } }) => (
+        <ServiceFields
+          label={text.save}
+          initial={{ id, name: data.name, active: data.active }}
+          write={({ name, active }) =>
+            personClient.changeService(
+              { ...at, body: { name: name.trim(), active } },
+              etag === null ? {} : { ifMatch: etag },
+            )
+          }
+          onClose={onClose}
+        />
+      )}
+    </Loaded>
+  );
+}
+
+interface ServiceDraft {
+  readonly id: number | '';
+  readonly name: string;
+  readonly active: boolean;
+}
+
+interface FieldsProps {
+  readonly label: string;
+  readonly initial: ServiceDraft;
+  write(draft: ServiceDraft): Promise<unknown>;
+  onClose(): void;
+}
+
+function ServiceFields({ label, initial, write, onClose }: FieldsProps) {
   return (
     <WriteForm
       label={label}
       layout="panel"
-      initial={{
-        id: service?.id ?? '',
-        name: service?.name ?? '',
-        active: service?.active ?? true,
-      }}
+      initial={initial}
       submit={label}
       refusal={({ id, name }) => id === '' || name.trim() === ''}
-      write={({ id, name, active }) =>
-        personClient.saveService({ slug, service: Number(id), body: { name: name.trim(), active } })
-      }
+      write={write}
       onDone={onClose}
       onCancel={onClose}
     >
@@ -122,7 +176,7 @@ function ServiceForm({ slug, service, onClose }: FormProps) {
               max={2_147_483_647}
               allowDecimal={false}
               hideControls
-              readOnly={service !== null}
+              readOnly={initial.id !== ''}
               required
               {...getInputProps('id')}
             />

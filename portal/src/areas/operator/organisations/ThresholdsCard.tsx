@@ -1,17 +1,19 @@
 import { NumberInput, SegmentedControl, Select, Textarea } from '@mantine/core';
 import { useState } from 'react';
 import { Card } from '../../../components/Card.tsx';
+import { Loaded } from '../../../components/Loaded.tsx';
 import { WriteForm } from '../../../components/forms/WriteForm.tsx';
 import { operatorMessages } from '../../../messages/operator.ts';
 import { personClient } from '../../../session/session.ts';
 import { OwnerPill } from '../OwnerPill.tsx';
-import type { Organisation } from '../queries.ts';
+import { type Organisation, useDeclared, useTag } from '../queries.ts';
 import {
   bodyOf,
   draftOf,
   inheritedOf,
   isSet,
   scopesOf,
+  setOf,
   type ThresholdScope,
 } from './thresholds-draft.ts';
 
@@ -59,7 +61,26 @@ interface FormProps {
   readonly all: readonly ThresholdScope[];
 }
 
-function ThresholdsForm({ slug, scope, all }: FormProps) {
+function ThresholdsForm(props: FormProps) {
+  const { slug, scope } = props;
+  const read = useDeclared(['thresholds', slug, scope.key], (how) => readScope(slug, scope, how));
+  return (
+    <Loaded query={read} rows={4}>
+      {({ data, response }) => (
+        <ThresholdsFields {...props} etag={response.etag} shown={setOf(data)} />
+      )}
+    </Loaded>
+  );
+}
+
+function ThresholdsFields({
+  slug,
+  scope,
+  all,
+  etag,
+  shown,
+}: FormProps & { readonly etag: string | null; readonly shown: ThresholdScope['set'] }) {
+  const bound = useTag(etag, shown);
   const isReadOnly = scope.owner === 'fleet';
   return (
     <>
@@ -67,8 +88,12 @@ function ThresholdsForm({ slug, scope, all }: FormProps) {
         initial={draftOf(scope)}
         submit={isReadOnly ? null : text.save}
         saved={operatorMessages.organisations.saved}
-        pointers={{ '/hold_seconds': 'holdSeconds' }}
-        write={(draft) => personClient.saveThresholds({ slug, body: bodyOf(scope, draft) })}
+        pointers={{
+          '/thresholds/pps': 'pps',
+          '/thresholds/mbps': 'mbps',
+          '/thresholds/hold_seconds': 'holdSeconds',
+        }}
+        write={(draft) => bound((how) => changeScope({ slug, scope, body: bodyOf(draft) }, how))}
       >
         {({ getInputProps }) => (
           <>
@@ -111,4 +136,37 @@ function ThresholdsForm({ slug, scope, all }: FormProps) {
       {isReadOnly && <p className="dim flat">{text.ofFleet}</p>}
     </>
   );
+}
+
+interface Change {
+  readonly slug: string;
+  readonly scope: ThresholdScope;
+  readonly body: ReturnType<typeof bodyOf>;
+}
+
+interface ReadScope {
+  readonly data: Parameters<typeof setOf>[0];
+  readonly response: { readonly etag: string | null };
+}
+
+/** Reads the organisation, the service or the holding whose settings these are. */
+function readScope(
+  slug: string,
+  { scope, id }: ThresholdScope,
+  how: { readonly signal: AbortSignal },
+): Promise<ReadScope> {
+  const at = { organisation: slug, id: id ?? 0 };
+  if (scope === 'service') return personClient.readService(at, how);
+  if (scope === 'holding') return personClient.readHolding(at, how);
+  return personClient.readOrganisation({ slug }, how);
+}
+
+function changeScope(
+  { slug, scope: { scope, id }, body }: Change,
+  how: { readonly ifMatch?: string },
+): Promise<{ readonly response: { readonly etag: string | null } }> {
+  const at = { organisation: slug, id: id ?? 0, body };
+  if (scope === 'service') return personClient.changeService(at, how);
+  if (scope === 'holding') return personClient.changeHolding(at, how);
+  return personClient.changeOrganisation({ slug, body }, how);
 }

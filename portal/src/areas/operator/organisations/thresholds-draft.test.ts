@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import type { Organisation } from '../queries.ts';
 import { bodyOf, draftOf, inheritedOf, isSet, scopesOf } from './thresholds-draft.ts';
 
-const NOTHING = { pps: null, mbps: null, hold_seconds: null, mitigation: null, safelist: [] };
+const UNSET = { pps: null, mbps: null, hold_seconds: null };
+const NOTHING = { thresholds: UNSET, mitigation: null, safelist: [] };
 const ORGANISATION: Organisation = {
   slug: 'acme',
   name: 'Acme',
@@ -17,16 +18,20 @@ const ORGANISATION: Organisation = {
     configured_addresses: 1,
     requests_per_minute: 1,
   },
+  external_id: null,
+  etag: null,
   asns: [],
-  fleet_asns: [],
-  thresholds: { ...NOTHING, pps: 5_000, safelist: ['192.0.2.1/32', '192.0.2.2/32'] },
+  thresholds: { ...UNSET, pps: 5_000 },
+  mitigation: null,
+  safelist: ['192.0.2.1/32', '192.0.2.2/32'],
   services: [
     {
+      organisation: 'acme',
       id: 501,
       name: 'lobby',
       active: true,
       managed_filters: [],
-      thresholds: NOTHING,
+      ...NOTHING,
       owner: 'portal',
     },
   ],
@@ -37,26 +42,30 @@ test('thresholds of each scope are edited by themselves, and empty ones are as o
   const [outer, inner] = scopesOf(ORGANISATION);
   assert.ok(outer && inner);
   assert.deepEqual([isSet(outer), isSet(inner)], [true, false]);
-  assert.deepEqual(bodyOf(inner, draftOf(inner)), { scope: 'service', id: 501, ...NOTHING });
+  assert.deepEqual(bodyOf(draftOf(inner)), NOTHING);
   const draft = {
     ...draftOf(outer),
     mbps: 200,
     mitigation: 'observe',
     safelist: '192.0.2.1/32,',
   } as const;
-  assert.deepEqual(bodyOf(outer, draft), {
-    scope: 'organisation',
-    id: null,
-    pps: 5_000,
-    mbps: 200,
-    hold_seconds: null,
+  assert.deepEqual(bodyOf(draft), {
+    thresholds: { pps: 5_000, mbps: 200, hold_seconds: null },
     mitigation: 'observe',
     safelist: ['192.0.2.1/32'],
   });
 });
 
 test('what a scope does not set is shown with where it comes from', () => {
-  const holding = { since: '2026-01-01T00:00:00Z', until: null, asn: null, owner: 'portal' };
+  const holding = {
+    ...NOTHING,
+    organisation: 'acme',
+    since: '2026-01-01T00:00:00Z',
+    until: null,
+    asn: null,
+    default: null,
+    owner: 'portal',
+  };
   const scopes = scopesOf({
     ...ORGANISATION,
     holdings: [
@@ -64,17 +73,17 @@ test('what a scope does not set is shown with where it comes from', () => {
         ...holding,
         id: 1,
         prefix: '203.0.0.0/16',
-        service_id: null,
-        thresholds: { ...NOTHING, pps: 9, mbps: 80 },
+        service: null,
+        thresholds: { ...UNSET, pps: 9, mbps: 80 },
       },
       {
         ...holding,
         id: 2,
         prefix: '203.0.113.0/24',
-        service_id: null,
-        thresholds: { ...NOTHING, pps: 7 },
+        service: null,
+        thresholds: { ...UNSET, pps: 7 },
       },
-      { ...holding, id: 3, prefix: '203.0.113.9/32', service_id: 501, thresholds: NOTHING },
+      { ...holding, id: 3, prefix: '203.0.113.9/32', service: 501 },
     ],
   });
   const inner = scopes.find(({ key }) => key === 'holding 3');

@@ -1,28 +1,36 @@
-import type { ThresholdsInput } from '@portcullis/client/index.ts';
+import type { DeclaredOrganisation, OrganisationPatch } from '@portcullis/client/index.ts';
 import { containsCidr, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { Organisation } from '../queries.ts';
 
-/** The scope that thresholds are set for. */
+/** The settings that an organisation, a service and a holding have. */
+type ThresholdsSet = Pick<DeclaredOrganisation, 'mitigation' | 'safelist'> &
+  DeclaredOrganisation['thresholds'];
+
+export function setOf({
+  thresholds,
+  mitigation,
+  safelist,
+}: Pick<DeclaredOrganisation, 'thresholds' | 'mitigation' | 'safelist'>): ThresholdsSet {
+  return { ...thresholds, mitigation, safelist };
+}
+
+/** A scope that thresholds are set for. */
 export interface ThresholdScope {
   /** `organisation`, `service 501`, `holding 7`. */
   readonly key: string;
-  readonly scope: ThresholdsInput['scope'];
+  readonly scope: 'organisation' | 'service' | 'holding';
   readonly id: number | null;
   /** The prefix of a holding or the name of a service; null: the organisation itself. */
   readonly name: string | null;
   readonly owner: string;
-  readonly set: Organisation['thresholds'];
+  readonly set: ThresholdsSet;
   /** The keys of what it is in, innermost first; what none of them sets is as of the fleet. */
   readonly within: readonly string[];
 }
 
 /** From the outermost to the innermost: each stands for what is within it and sets nothing itself. */
-export function scopesOf({
-  owner,
-  thresholds,
-  services,
-  holdings,
-}: Organisation): ThresholdScope[] {
+export function scopesOf(organisation: Organisation): ThresholdScope[] {
+  const { owner, services, holdings } = organisation;
   return [
     {
       key: 'organisation',
@@ -30,7 +38,7 @@ export function scopesOf({
       id: null,
       name: null,
       owner,
-      set: thresholds,
+      set: setOf(organisation),
       within: [],
     },
     ...services.map(
@@ -40,7 +48,7 @@ export function scopesOf({
         id: each.id,
         name: `#${each.id} ${each.name}`,
         owner: each.owner,
-        set: each.thresholds,
+        set: setOf(each),
         within: ['organisation'],
       }),
     ),
@@ -51,9 +59,9 @@ export function scopesOf({
         id: each.id,
         name: each.prefix,
         owner: each.owner,
-        set: each.thresholds,
+        set: setOf(each),
         within: [
-          ...(each.service_id === null ? [] : [`service ${each.service_id}`]),
+          ...(each.service === null ? [] : [`service ${each.service}`]),
           ...prefixesAround(each, holdings),
           'organisation',
         ],
@@ -125,14 +133,17 @@ export function draftOf({ set }: ThresholdScope): ThresholdsDraft {
   };
 }
 
-export function bodyOf({ scope, id }: ThresholdScope, draft: ThresholdsDraft): ThresholdsInput {
+/** The merge patch of the draft. */
+export function bodyOf(
+  draft: ThresholdsDraft,
+): Pick<OrganisationPatch, 'thresholds' | 'mitigation' | 'safelist'> {
   const { pps, mbps, holdSeconds, mitigation, safelist } = draft;
   return {
-    scope,
-    id,
-    pps: pps === '' ? null : pps,
-    mbps: mbps === '' ? null : mbps,
-    hold_seconds: holdSeconds === '' ? null : holdSeconds,
+    thresholds: {
+      pps: pps === '' ? null : pps,
+      mbps: mbps === '' ? null : mbps,
+      hold_seconds: holdSeconds === '' ? null : holdSeconds,
+    },
     mitigation: mitigation === 'inherit' ? null : mitigation,
     safelist: safelist.split(/[\s,]+/).filter((each) => each !== ''),
   };

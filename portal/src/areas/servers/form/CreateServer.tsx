@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router';
 import { Loaded } from '../../../components/Loaded.tsx';
-import { useOrganisations } from '../../operator/queries.ts';
+import { useOrganisation } from '../../operator/queries.ts';
 import { ServerForm } from './ServerForm.tsx';
 
 interface Props {
@@ -11,16 +11,15 @@ interface Props {
 
 /** The form of a new server among the servers of an organisation, for an operator; then its page. */
 export default function CreateServer({ organisation, onClose }: Props) {
-  const organisations = useOrganisations();
+  const found = useOrganisation(organisation);
   const navigate = useNavigate();
   return (
-    <Loaded query={organisations} rows={6}>
-      {(all) => {
-        const found = all.find(({ slug }) => slug === organisation);
-        if (found === undefined) return null;
+    <Loaded query={found} rows={6}>
+      {(whole) => {
+        if (whole === null) return null;
         return (
           <ServerForm
-            organisation={found}
+            organisation={whole}
             onClose={onClose}
             onMade={({ uuid }) =>
               void navigate({ to: '/servers/$uuid', params: { uuid }, search: { tab: 'build' } })
