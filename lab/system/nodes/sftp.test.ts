@@ -302,8 +302,10 @@ test('a session ends with its rights, and with its password', {
     const client = world.begin();
     client.stdout?.resume();
     client.stdin?.on('error', () => undefined).write('ls\n');
-    await once(client.stdout as NodeJS.ReadableStream, 'data');
     const exited = once(client, 'exit');
+    const refused = text(client.stderr as NodeJS.ReadableStream).then(assert.fail);
+    refused.catch(() => undefined);
+    await Promise.race([once(client.stdout as NodeJS.ReadableStream, 'data'), refused]);
     const begunMs = performance.now();
     await end();
     await exited;
