@@ -6,7 +6,7 @@ export {
   assignGroups,
   createGroups,
   deleteGroup,
-  editGroup,
+  editGroups,
   GroupConflict,
-  type GroupEdit,
+  type PlacedEdit,
 } from './service.ts';
