@@ -6,6 +6,7 @@ export {
   assignGroups,
   createGroups,
   deleteGroup,
+  deleteGroups,
   editGroups,
   GroupConflict,
   type PlacedEdit,

@@ -196,15 +196,26 @@ export async function deleteGroup(
   groupId: number,
   organisationId?: number,
 ): Promise<void> {
-  await requireGroup(batch, groupId, organisationId);
-  const assignments = await store.loadAssignments(batch.tx, [groupId]);
+  await deleteGroups(batch, [groupId], organisationId);
+}
+
+/** Deletes groups of the organisation, or of any, in a few statements. */
+export async function deleteGroups(
+  batch: Batch,
+  groupIds: readonly number[],
+  organisationId?: number,
+): Promise<void> {
+  await requireGroups(batch, groupIds, organisationId);
+  const assignments = await store.loadAssignments(batch.tx, groupIds);
   await batch.end(
     'group_assignments',
     assignments.map(({ id }) => id),
   );
-  await endContent(batch, 'group_rules', [groupId], 'all');
-  await endContent(batch, 'group_filters', [groupId], 'all');
-  await sql`update groups set deleted_at = now() where id = ${groupId}`.execute(batch.tx);
+  await endContent(batch, 'group_rules', groupIds, 'all');
+  await endContent(batch, 'group_filters', groupIds, 'all');
+  await sql`update groups set deleted_at = now() where id = any(${groupIds}::bigint[])`.execute(
+    batch.tx,
+  );
   batch.touch(...assignments.map((a) => a.target));
 }
 

@@ -4,7 +4,7 @@ import { countOf } from '@portcullis/core/count.ts';
 import { filterKey } from '@portcullis/core/firewall/rules/content.ts';
 import { describeRule } from '@portcullis/core/firewall/rules/describe.ts';
 import { describeMarks } from '@portcullis/core/firewall/rules/marks.ts';
-import { deleteGroup } from '../../firewall/groups/index.ts';
+import { deleteGroups } from '../../firewall/groups/index.ts';
 import { type Current, defineKind, type Refuse } from '../kind.ts';
 import { compareContent, contentOf, type GroupFacts } from './group-content.ts';
 import { readFilters, readRules } from './rule-entries.ts';
@@ -35,7 +35,10 @@ export const group = defineKind<typeof GROUP, GroupObject, GroupFacts>(GROUP, {
   adopt: adoptGroups,
   save: saveGroups,
   async remove(batch, many) {
-    for (const { id } of many) await deleteGroup(batch, id);
+    await deleteGroups(
+      batch,
+      many.map(({ id }) => id),
+    );
   },
   subject: ({ organisation, name }) => `group ${name} (${organisation})`,
   summary({ addresses, ...object }) {
