@@ -42,12 +42,6 @@ function namesOf({ organisations }: FleetFile): Named[] {
       names: one.keys.map(({ name }) => `${slug} ${name}`),
       when: sql`revoked_at is null`,
     },
-    {
-      table: 'groups',
-      key: inside(sql`name`),
-      names: one.groups.map(({ name }) => `${slug} ${name}`),
-      when: sql`deleted_at is null`,
-    },
   ]);
   return all.filter(({ names }) => names.length > 0);
 }

@@ -1,17 +1,8 @@
 import { sql } from 'kysely';
 import { type Actor, createKeys, type NewKey } from '../../access/index.ts';
-import { assignGeoRule, createGeoRule, deleteGeoRule } from '../../firewall/geo/index.ts';
 import { applyChanges, prepareChanges } from '../../operator/index.ts';
-import { endBlocked, saveBlocked } from '../../firewall/blocked/index.ts';
-import {
-  assignGroups,
-  createGroups,
-  deleteGroup,
-  editGroup,
-  type GroupConflict,
-} from '../../firewall/groups/index.ts';
 import type { Batch } from '../../fleet/batch.ts';
-import type { Change, FleetChange, HoldingRef, ObjectAction } from '../plan/change.ts';
+import type { Change, FleetChange, ObjectAction } from '../plan/change.ts';
 import { suspendKey, updateKey } from './keys.ts';
 
 export interface CreatedFleetKey {
@@ -22,13 +13,7 @@ export interface CreatedFleetKey {
 }
 
 /** Kinds that come by the thousand, applied in a few statements. */
-const TOGETHER = [
-  'key.create',
-  'group.create',
-  'group.assign',
-  'group.unassign',
-  'geo.unassign',
-] as const satisfies readonly FleetChange['do'][];
+const TOGETHER = ['key.create'] as const satisfies readonly FleetChange['do'][];
 
 type Together = Change<(typeof TOGETHER)[number]>;
 
@@ -58,16 +43,11 @@ export class PlanRun {
   readonly #actor: Actor;
   /** Ids by slug, including those created by this plan. */
   readonly organisations: Map<string, number>;
-  readonly #holdings = new Map<string, number>();
-  readonly #groups: Map<string, number>;
-  readonly #geoRules: Map<string, number>;
 
   constructor(batch: Batch, actor: Actor, known: KnownRows) {
     this.#batch = batch;
     this.#actor = actor;
     this.organisations = new Map(known.organisations);
-    this.#groups = new Map(known.groups);
-    this.#geoRules = new Map(known.geoRules);
   }
 
   /** Makes way for all changes before any of them is applied. */
@@ -82,17 +62,6 @@ export class PlanRun {
     if (isKindChange(first)) return this.#applyObjects(first.do, changes.filter(isKindChange));
     if (!isTogether(first)) return this.#saveObject(first);
     if (isKind(changes, 'key.create')) return this.#createKeys(changes);
-    if (isKind(changes, 'group.create')) return this.#createGroups(changes);
-    if (isKind(changes, 'group.assign')) return this.#assignGroups(changes);
-    if (isKind(changes, 'group.unassign')) return this.#unassign('group_assignments', changes);
-    if (isKind(changes, 'geo.unassign')) return this.#unassign('geo_assignments', changes);
-  }
-
-  /** The change whose group a conflict is about. */
-  culprit(changes: readonly FleetChange[], { groupId }: GroupConflict): FleetChange | undefined {
-    return changes.find(
-      (change) => change.do === 'group.assign' && this.#groupId(change) === groupId,
-    );
   }
 
   async #saveObject(change: Exclude<FleetChange, Together | KindChange>): Promise<void> {
@@ -101,18 +70,6 @@ export class PlanRun {
         return updateKey(this.#batch, change.id, change.key);
       case 'key.suspend':
         return suspendKey(this.#batch, change.id);
-      case 'blocked.add':
-      case 'blocked.remove':
-        return this.#saveBlocked(change);
-      case 'group.edit':
-        return editGroup(this.#batch, change.id, change);
-      case 'group.delete':
-        return deleteGroup(this.#batch, change.id);
-      case 'geo.create':
-      case 'geo.delete':
-        return this.#saveGeoRule(change);
-      case 'geo.assign':
-        return this.#assignGeoRule(change);
     }
   }
 
@@ -132,14 +89,6 @@ export class PlanRun {
       const { rows } = await sql<{ id: number; slug: string }>`
         select id, slug from organisations where slug = any(${slugs}::text[])`.execute(this.#tx);
       for (const { id, slug } of rows) this.organisations.set(slug, id);
-    } else if (action === 'holding.create') {
-      const { rows } = await sql<{ id: number; slug: string; cidr: string; since: Date }>`
-        select h.id, o.slug, h.cidr, lower(h.during) as since
-          from holdings h join organisations o on o.id = h.organisation_id
-         where h.owner = ${this.#batch.owner}`.execute(this.#tx);
-      for (const { id, slug, cidr, since } of rows) {
-        this.#holdings.set(newHoldingKey(slug, cidr, since), id);
-      }
     }
   }
 
@@ -159,80 +108,11 @@ export class PlanRun {
       this.createdKeys.push({ organisation: organisation ?? '', name: key.name, key: secret });
     }
   }
-
-  async #createGroups(changes: readonly Change<'group.create'>[]): Promise<void> {
-    const ids = await createGroups(
-      this.#batch,
-      changes.map((change) => ({ ...change, organisationId: this.#idOf(change) })),
-    );
-    for (const [at, { organisation, name }] of changes.entries()) {
-      this.#groups.set(`${organisation} ${name}`, ids[at] ?? 0);
-    }
-  }
-
-  async #saveGeoRule(change: Change<'geo.create' | 'geo.delete'>): Promise<void> {
-    if (change.do === 'geo.delete') return deleteGeoRule(this.#batch, change.id);
-    const id = await createGeoRule(this.#batch, this.#idOf(change), change.content);
-    this.#geoRules.set(`${change.organisation} ${change.key}`, id);
-  }
-
-  async #assignGroups(changes: readonly Change<'group.assign'>[]): Promise<void> {
-    await assignGroups(
-      this.#batch,
-      changes.map((change) => ({
-        groupId: this.#groupId(change),
-        holdingId: this.#holdingId(change.holding),
-        target: change.target,
-      })),
-    );
-  }
-
-  #groupId({ organisation, key }: Change<'group.assign'>): number {
-    return known(this.#groups, `${organisation} ${key}`);
-  }
-
-  async #assignGeoRule(change: Change<'geo.assign'>): Promise<void> {
-    const { organisation, key, target, holding } = change;
-    const id = known(this.#geoRules, `${organisation} ${key}`);
-    await assignGeoRule(this.#batch, id, [target], this.#holdingId(holding));
-  }
-
-  async #unassign(
-    table: 'group_assignments' | 'geo_assignments',
-    changes: readonly Change<'group.unassign' | 'geo.unassign'>[],
-  ): Promise<void> {
-    this.#batch.touch(...changes.map(({ target }) => target));
-    await this.#batch.end(
-      table,
-      changes.map(({ assignmentId }) => assignmentId),
-    );
-  }
-
-  async #saveBlocked(change: Change<'blocked.add' | 'blocked.remove'>): Promise<void> {
-    const { holding, target, sources, note } = change;
-    const holdingId = holding === null ? null : this.#holdingId(holding);
-    const scope = { organisationId: this.#idOf(change), holdingId, target };
-    if (change.do === 'blocked.remove') await endBlocked(this.#batch, scope, sources);
-    else await saveBlocked(this.#batch, scope, { sources, note, expires: null });
-  }
-
-  #holdingId(ref: HoldingRef): number {
-    if (ref.kind === 'existing') return ref.id;
-    return known(this.#holdings, newHoldingKey(ref.organisation, ref.cidr, ref.since));
-  }
 }
 
 /** Ids of existing rows, by the names that plans use. */
 export interface KnownRows {
   readonly organisations: Iterable<readonly [slug: string, id: number]>;
-  /** `slug name` */
-  readonly groups: Iterable<readonly [name: string, id: number]>;
-  /** `slug key` */
-  readonly geoRules: Iterable<readonly [name: string, id: number]>;
-}
-
-function newHoldingKey(organisation: string, cidr: string, since: Date): string {
-  return `${organisation} ${cidr} ${since.toISOString()}`;
 }
 
 function known(ids: ReadonlyMap<string, number>, name: string): number {

@@ -1,4 +1,4 @@
-import { parseOrganisation, withManagedFilters } from './organisation.ts';
+import { parseOrganisation, withNamedPorts } from './organisation.ts';
 import { NOTHING_OUTSIDE, type Outside, readObjects } from '../../operator/index.ts';
 import type { DesiredOrganisation, FleetFile, NamedEgg } from '../desired.ts';
 import { type Mistake, MistakeList } from '../mistakes.ts';
@@ -51,8 +51,8 @@ function parseChecked(text: FleetText, path: string, scope: Scope, outside: Outs
   for (const [slug, organisation] of Object.entries(text.organisations ?? {})) {
     const of = scope.in('organisations', slug);
     const named = new NamedPorts(text.game_servers ?? [], slug);
-    organisations.push(parseOrganisation(slug, organisation, { scope: of, named }));
-    completed[slug] = withManagedFilters(organisation, named, of);
+    organisations.push(parseOrganisation(slug, organisation, of));
+    completed[slug] = withNamedPorts(organisation, named, of);
   }
   refuseSharedSecrets(organisations, scope);
   const places = {

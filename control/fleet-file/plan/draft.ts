@@ -7,11 +7,9 @@ import type { FleetChange, FleetPlan } from './change.ts';
 const ORDER: Readonly<Record<FleetChange['do'], number>> = {
   'organisation.create': 0,
   'organisation.update': 0,
-  'group.unassign': 1,
-  'geo.unassign': 1,
-  'blocked.remove': 1,
+  'blocked-list.delete': 1,
   'group.delete': 2,
-  'geo.delete': 2,
+  'geo-rule.delete': 2,
   'key.suspend': 3,
   'server.delete': 3,
   'holding.delete': 4,
@@ -27,12 +25,13 @@ const ORDER: Readonly<Record<FleetChange['do'], number>> = {
   'server.create': 9,
   'service.delete': 10,
   'asn.delete': 11,
-  'group.create': 12,
-  'group.edit': 12,
-  'geo.create': 12,
-  'group.assign': 13,
-  'geo.assign': 13,
-  'blocked.add': 13,
+  // What changed groups and geo rules leave is free for new ones.
+  'group.update': 12,
+  'geo-rule.update': 12,
+  'group.create': 13,
+  'geo-rule.create': 13,
+  'blocked-list.create': 13,
+  'blocked-list.update': 13,
   'key.create': 14,
   'key.update': 14,
   'baseline.delete': 15,
@@ -132,37 +131,6 @@ export class PlanDraft {
       notes: this.#notes,
     };
   }
-}
-
-interface Matching<Wanted, Row> {
-  readonly wanted: readonly Wanted[];
-  readonly rows: readonly Row[];
-  /** `group web`, for messages. */
-  readonly subjectOf: (wanted: Wanted) => string;
-  readonly wantedKey: (wanted: Wanted) => string;
-  readonly rowKey: (row: Row) => string;
-  /** `row` is undefined when the database has none. */
-  readonly save: (wanted: Wanted, row: Row | undefined) => void;
-  /** Called for rows of the fleet file that the file no longer names. */
-  readonly remove: (row: Row) => void;
-}
-
-/** Matches entries of the file with rows by key, and refuses entries whose row belongs to the portal. */
-export function planMatching<
-  Wanted extends { readonly at: Position },
-  Row extends { readonly owner: string },
->(
-  draft: PlanDraft,
-  { wanted, rows, subjectOf, wantedKey, rowKey, save, remove }: Matching<Wanted, Row>,
-): void {
-  const left = new Map(rows.map((row) => [rowKey(row), row]));
-  for (const entry of wanted) {
-    const row = left.get(wantedKey(entry));
-    left.delete(wantedKey(entry));
-    if (row?.owner === 'portal') draft.refusePortal(entry.at, `The ${subjectOf(entry)}`);
-    else save(entry, row);
-  }
-  for (const row of left.values()) if (row.owner === 'fleet') remove(row);
 }
 
 /** `name "a" -> "b", active true -> false`: the fields that differ, in the order of `after`. */

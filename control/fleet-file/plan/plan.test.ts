@@ -11,14 +11,14 @@ const NO_MARKS = { ref: null, expiresAt: null, note: null };
 const EMPTY: FleetState = {
   now: NOW,
   keys: [],
-  groups: [],
-  geoRules: [],
-  blocked: [],
   objects: {
     organisation: [],
     asn: [],
     service: [],
     holding: [],
+    group: [],
+    'geo-rule': [],
+    'blocked-list': [],
     node: [],
     baseline: [],
     edge: [],
@@ -62,17 +62,6 @@ const IN_USE: FleetState = {
       revoked: false,
       suspended: false,
       owner: 'fleet',
-    },
-  ],
-  groups: [
-    {
-      id: 3,
-      organisationId: 1,
-      name: 'g',
-      owner: 'fleet',
-      filters: [],
-      rules: [{ id: 30, action: 'deny', protocol: 'udp', source: null, port: 19, ...NO_MARKS }],
-      assignments: [{ id: 31, holdingId: 5, target: '203.0.113.0/24' }],
     },
   ],
   objects: {
@@ -130,6 +119,24 @@ const IN_USE: FleetState = {
           isPast: false,
           othersDefault: null,
           now: '2026-11-21T08:00:00+00:00',
+        },
+      },
+    ],
+    group: [
+      {
+        id: 3,
+        owner: 'fleet',
+        object: {
+          organisation: 'acme',
+          name: 'g',
+          rules: [],
+          filters: [],
+          addresses: ['203.0.113.0/24'],
+        },
+        facts: {
+          filters: [],
+          rules: [{ id: 30, action: 'deny', protocol: 'udp', source: null, port: 19, ...NO_MARKS }],
+          places: [{ id: 31, holdingId: 5, target: '203.0.113.0/24' }],
         },
       },
     ],
