@@ -164,7 +164,7 @@ test("operator calls an operation of the operator's API by its name", async (t) 
   );
   for (const [args, pattern] of [
     [['nothing'], /no operation nothing/],
-    [['suspendServer'], /needs slice=/],
+    [['suspendServer'], /needs uuid=/],
     [['listOrganisations', 'acme'], /no NAME=VALUE/],
   ] as const) {
     const { code, err } = await run('operator', ...args);

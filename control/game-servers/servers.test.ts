@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
+import { ABILITIES } from '@portcullis/core/access/abilities.ts';
+import { rightsOfAbilities } from '@portcullis/core/access/server-rights.ts';
 import { sql } from 'kysely';
 import { assertRefused } from '../testing/client.ts';
-import { OTHER, startEnvironment, type TestEnvironment } from '../testing/fixture.ts';
+import {
+  ALL_ABILITIES,
+  OTHER,
+  startEnvironment,
+  type TestEnvironment,
+} from '../testing/fixture.ts';
 import { stateAnswer, TestNode } from './testing/node.ts';
 import { addNode, addServer, uuidOf } from './testing/servers.ts';
 
@@ -210,6 +217,7 @@ test('shows in the build why a server is not ready, with its install log', async
     node_connected: true,
     egg: 'eggs/test.json',
     suspended: false,
+    rights: [...rightsOfAbilities(ABILITIES)],
     problem: null,
     allocation: port,
     allocations: [],

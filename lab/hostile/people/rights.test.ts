@@ -120,7 +120,12 @@ async function newPerson(db: Db, role: 'owner' | null): Promise<Holder> {
 
 function pathOf({ prefix, row }: Entry): string {
   const slice = '00000000-0000-4000-8000-000000000000';
-  const values: Record<string, string> = { organisation: 'acme', ip: '203.0.113.1', slice };
+  const values: Record<string, string> = {
+    organisation: 'acme',
+    ip: '203.0.113.1',
+    slice,
+    uuid: slice,
+  };
   return (prefix + row.path).replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '999999');
 }
 
