@@ -4,12 +4,7 @@ import { ABILITIES } from '@portcullis/core/access/abilities.ts';
 import { rightsOfAbilities } from '@portcullis/core/access/server-rights.ts';
 import { sql } from 'kysely';
 import { assertRefused } from '../testing/client.ts';
-import {
-  ALL_ABILITIES,
-  OTHER,
-  startEnvironment,
-  type TestEnvironment,
-} from '../testing/fixture.ts';
+import { OTHER, startEnvironment, type TestEnvironment } from '../testing/fixture.ts';
 import { stateAnswer, TestNode } from './testing/node.ts';
 import { addNode, addServer, uuidOf } from './testing/servers.ts';
 
