@@ -10,6 +10,7 @@ import { SERVER } from './schemas/declared/game-server.ts';
 import { HOLDING } from './schemas/declared/holding.ts';
 import { NODE } from './schemas/declared/node.ts';
 import { ORGANISATION } from './schemas/declared/organisation.ts';
+import { ORGANISATION_KEY } from './schemas/declared/organisation-key.ts';
 import { RESPONDER } from './schemas/declared/responder.ts';
 import { SERVICE } from './schemas/declared/service.ts';
 
@@ -27,6 +28,8 @@ export const OPERATOR_ENDPOINTS = [
   ...declaredEndpoints(SERVICE),
   ...declaredEndpoints(HOLDING),
   createEndpoint(HOLDING),
+  ...declaredEndpoints(ORGANISATION_KEY),
+  createEndpoint(ORGANISATION_KEY),
   ...declaredEndpoints(NODE),
   ...declaredEndpoints(BASELINE),
   ...declaredEndpoints(EDGE),

@@ -1,4 +1,3 @@
-import type { Ability } from '@portcullis/core/access/abilities.ts';
 import type { FoundEgg } from '../game-servers/index.ts';
 import type { GeoContent } from '../firewall/geo/index.ts';
 import type { WantedFilter, WantedRule } from '@portcullis/core/firewall/rules/content.ts';
@@ -25,7 +24,6 @@ export interface Located {
 
 export interface DesiredOrganisation extends Located {
   readonly slug: string;
-  readonly keys: readonly DesiredKey[];
   readonly groups: readonly DesiredGroup[];
   readonly geoRules: readonly DesiredGeoRule[];
   readonly blocked: readonly DesiredBlocked[];
@@ -36,18 +34,6 @@ export interface DesiredBlocked extends Located {
   readonly target: string | null;
   readonly sources: readonly string[];
   readonly note: string;
-}
-
-export interface DesiredKey extends Located {
-  readonly name: string;
-  readonly abilities: readonly Ability[];
-  readonly servers: readonly string[] | null;
-  readonly managedServers: readonly string[] | null;
-  readonly prefixes: readonly string[] | null;
-  readonly sources: readonly string[] | null;
-  readonly expiresAt: Date | null;
-  /** The whole key; null when one is to be generated. */
-  readonly secret: string | null;
 }
 
 export interface DesiredTarget extends Located {

@@ -10,7 +10,7 @@ export {
 export { operate, saveByHand, saveDeclared } from './by-hand.ts';
 export { type DeclaredObjects, readObjects } from './file/objects.ts';
 export { FORMS, parseMoment, sentence, showCidr } from './forms.ts';
-export { type EggLibrary, type Kind, NOTHING_OUTSIDE, type Outside } from './kind.ts';
+export { type EggLibrary, type Kind, type Made, NOTHING_OUTSIDE, type Outside } from './kind.ts';
 export { kindNamed, type KindName, KINDS, type StoredObjects } from './kinds.ts';
 export { holdingsAfter } from './kinds/holding.ts';
 export {

@@ -5,6 +5,7 @@ import { collector } from './kinds/collector.ts';
 import { edge } from './kinds/edge.ts';
 import { holding } from './kinds/holding.ts';
 import { server } from './kinds/game-server.ts';
+import { key } from './kinds/key.ts';
 import { node } from './kinds/node.ts';
 import { organisation } from './kinds/organisation.ts';
 import { responder } from './kinds/responder.ts';
@@ -16,6 +17,7 @@ export const KINDS = [
   asn,
   service,
   holding,
+  key,
   node,
   baseline,
   edge,

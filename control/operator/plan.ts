@@ -82,6 +82,8 @@ export interface PlanSink<At> {
 export interface StoredKind<T extends object> {
   readonly rows: readonly Current<T>[];
   readonly elsewhere: ReadonlyMap<string, readonly string[]>;
+  /** The time of the plan. */
+  readonly now: Date;
 }
 
 /** A kind whose declared objects are planned. */
@@ -96,7 +98,7 @@ export interface PlannedKind<T extends object> {
 export function planKind<T extends object, At>(
   kind: Kind<T>,
   wanted: readonly Declared<T, At>[],
-  { rows, elsewhere }: StoredKind<T>,
+  { rows, ...stored }: StoredKind<T>,
   sink: PlanSink<At>,
 ): PlannedKind<T> {
   const objects = wanted.map(({ object }) => object);
@@ -106,13 +108,14 @@ export function planKind<T extends object, At>(
   for (const [index, one] of wanted.entries()) {
     const before = matched.get(index) ?? null;
     if (before !== null) unnamed.delete(before);
-    remaining.push(planObject(kind, one, { before, elsewhere }, sink));
+    remaining.push(planObject(kind, one, { before, ...stored }, sink));
   }
   const left = [...unnamed];
-  kind.checkStored?.(objects, left, (index, message) => {
+  const refuse = (index: number, message: string): void => {
     const { at } = wanted[index] ?? {};
     if (at !== undefined) sink.refuse(at, message);
-  });
+  };
+  kind.checkStored?.(objects, left, refuse, matched);
   const stays = left.filter((row) => row.owner === 'portal' || kind.stays?.(row) === true);
   return { remaining: [...remaining, ...stays.map(({ object }) => object)], left };
 }
@@ -135,11 +138,16 @@ function matchKeys<T extends object>(
 function planObject<T extends object, At>(
   kind: Kind<T>,
   { object: declared, at }: Declared<T, At>,
-  { before, elsewhere }: { readonly before: Current<T> | null } & Pick<StoredKind<T>, 'elsewhere'>,
+  { before, elsewhere, now }: { readonly before: Current<T> | null } & Omit<StoredKind<T>, 'rows'>,
   sink: PlanSink<At>,
 ): T {
   if (before?.owner === 'portal') {
     sink.refusePortal(at, `The ${subjectOf(kind, before.object)}`);
+    return declared;
+  }
+  const omitted = kind.omits?.(declared, before, now) ?? null;
+  if (omitted !== null) {
+    sink.note(omitted);
     return declared;
   }
   const object = inherit(kind, declared, before, (message) => sink.refuse(at, message));

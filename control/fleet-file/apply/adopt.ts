@@ -37,12 +37,6 @@ function namesOf({ organisations }: FleetFile): Named[] {
     sql`(select slug from organisations where id = organisation_id) || ' ' || ${name}`;
   const all = organisations.flatMap(({ slug, ...one }) => [
     {
-      table: 'api_keys',
-      key: inside(sql`name`),
-      names: one.keys.map(({ name }) => `${slug} ${name}`),
-      when: sql`revoked_at is null`,
-    },
-    {
       table: 'groups',
       key: inside(sql`name`),
       names: one.groups.map(({ name }) => `${slug} ${name}`),

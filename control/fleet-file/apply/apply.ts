@@ -36,7 +36,7 @@ export interface ApplyProgress {
   readonly total: number;
 }
 
-interface PlanToApply extends Pick<ApplyOptions, 'actor' | 'onProgress'> {
+interface PlanToApply extends Pick<ApplyOptions, 'onProgress'> {
   readonly file: FleetFile;
   readonly plan: FleetPlan;
   readonly state: FleetState;
@@ -83,13 +83,12 @@ export async function planFleet(
   { adopt = false }: Pick<ApplyOptions, 'adopt'> = {},
 ): Promise<FleetPlan> {
   let plan: FleetPlan | undefined;
-  const actor: Actor = { kind: 'fleet', name: file.path, source: null, requestId: null };
   try {
     await db.transaction().execute(async (tx) => {
       const state = await loadLocked(tx, file, adopt);
       plan = planChanges(file, state);
       if (plan.mistakes.length === 0)
-        await applyPlan(new Batch(tx, 'fleet'), { actor, file, plan, state });
+        await applyPlan(new Batch(tx, 'fleet'), { file, plan, state });
       throw new DryRunDone();
     });
   } catch (error) {
@@ -117,7 +116,6 @@ export async function applyFleet(
     if (agreed !== undefined && agreed !== renderPlan(plan)) throw new PlanChanged();
     const batch = new Batch(tx, 'fleet');
     const { createdKeys, organisations } = await applyPlan(batch, {
-      actor,
       file,
       plan,
       state,
@@ -150,9 +148,9 @@ const MOST_TOGETHER = 5_000;
 
 async function applyPlan(
   batch: Batch,
-  { actor, file, plan, state, onProgress = () => {} }: PlanToApply,
+  { file, plan, state, onProgress = () => {} }: PlanToApply,
 ): Promise<PlanRun> {
-  const run = new PlanRun(batch, actor, knownRows(state));
+  const run = new PlanRun(batch, knownRows(state));
   await run.prepare(plan.changes);
   if (plan.changes.some(isOfServers)) {
     await saveEggs(
@@ -233,7 +231,7 @@ function knownRows(state: FleetState): KnownRows {
   };
 }
 
-/** Writes one audit row per change. Creating a key writes its own. */
+/** Writes one audit row per change. */
 async function auditChanges(
   tx: Tx,
   actor: Actor,
@@ -241,14 +239,12 @@ async function auditChanges(
   organisations: ReadonlyMap<string, number>,
   generation: number | null,
 ): Promise<void> {
-  const entries = changes
-    .filter((change) => change.do !== 'key.create')
-    .map((change) => ({
-      organisationId: organisations.get(change.organisation ?? '') ?? null,
-      action: change.do,
-      target: change.subject,
-      detail: { words: change.words },
-      generation,
-    }));
+  const entries = changes.map((change) => ({
+    organisationId: organisations.get(change.organisation ?? '') ?? null,
+    action: change.do,
+    target: change.subject,
+    detail: { words: change.words },
+    generation,
+  }));
   await recordAudits(tx, actor, entries);
 }

@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
-import { type Actor, createKeys, type NewKey } from '../../access/index.ts';
 import { assignGeoRule, createGeoRule, deleteGeoRule } from '../../firewall/geo/index.ts';
-import { applyChanges, prepareChanges } from '../../operator/index.ts';
+import { applyChanges, type Made, prepareChanges } from '../../operator/index.ts';
 import { endBlocked, saveBlocked } from '../../firewall/blocked/index.ts';
 import {
   assignGroups,
@@ -12,7 +11,6 @@ import {
 } from '../../firewall/groups/index.ts';
 import type { Batch } from '../../fleet/batch.ts';
 import type { Change, FleetChange, HoldingRef, ObjectAction } from '../plan/change.ts';
-import { suspendKey, updateKey } from './keys.ts';
 
 export interface CreatedFleetKey {
   readonly organisation: string;
@@ -23,7 +21,6 @@ export interface CreatedFleetKey {
 
 /** Kinds that come by the thousand, applied in a few statements. */
 const TOGETHER = [
-  'key.create',
   'group.create',
   'group.assign',
   'group.unassign',
@@ -55,16 +52,14 @@ function isKind<Kind extends FleetChange['do']>(
 export class PlanRun {
   readonly createdKeys: CreatedFleetKey[] = [];
   readonly #batch: Batch;
-  readonly #actor: Actor;
   /** Ids by slug, including those created by this plan. */
   readonly organisations: Map<string, number>;
   readonly #holdings = new Map<string, number>();
   readonly #groups: Map<string, number>;
   readonly #geoRules: Map<string, number>;
 
-  constructor(batch: Batch, actor: Actor, known: KnownRows) {
+  constructor(batch: Batch, known: KnownRows) {
     this.#batch = batch;
-    this.#actor = actor;
     this.organisations = new Map(known.organisations);
     this.#groups = new Map(known.groups);
     this.#geoRules = new Map(known.geoRules);
@@ -81,7 +76,6 @@ export class PlanRun {
     if (first === undefined) return;
     if (isKindChange(first)) return this.#applyObjects(first.do, changes.filter(isKindChange));
     if (!isTogether(first)) return this.#saveObject(first);
-    if (isKind(changes, 'key.create')) return this.#createKeys(changes);
     if (isKind(changes, 'group.create')) return this.#createGroups(changes);
     if (isKind(changes, 'group.assign')) return this.#assignGroups(changes);
     if (isKind(changes, 'group.unassign')) return this.#unassign('group_assignments', changes);
@@ -97,10 +91,6 @@ export class PlanRun {
 
   async #saveObject(change: Exclude<FleetChange, Together | KindChange>): Promise<void> {
     switch (change.do) {
-      case 'key.update':
-        return updateKey(this.#batch, change.id, change.key);
-      case 'key.suspend':
-        return suspendKey(this.#batch, change.id);
       case 'blocked.add':
       case 'blocked.remove':
         return this.#saveBlocked(change);
@@ -126,7 +116,7 @@ export class PlanRun {
 
   /** Remembers the rows that objects got, for changes that name those. */
   async #applyObjects(action: ObjectAction, changes: readonly KindChange[]): Promise<void> {
-    await applyChanges(this.#batch, changes);
+    await applyChanges(this.#batch, changes, (object, made) => this.#keepSecret(object, made));
     if (action === 'organisation.create') {
       const slugs = changes.map(({ organisation }) => organisation);
       const { rows } = await sql<{ id: number; slug: string }>`
@@ -143,21 +133,10 @@ export class PlanRun {
     }
   }
 
-  async #createKeys(changes: readonly Change<'key.create'>[]): Promise<void> {
-    const created = await createKeys(
-      this.#tx,
-      changes.map((change): NewKey => {
-        const { secret, ...key } = change.key;
-        const wanted = { ...key, organisationId: this.#idOf(change), owner: 'fleet' } as const;
-        return secret === null ? wanted : { ...wanted, secret };
-      }),
-      this.#actor,
-    );
-    for (const [at, { key, organisation }] of changes.entries()) {
-      const secret = created[at]?.secret;
-      if (key.secret !== null || secret === undefined) continue;
-      this.createdKeys.push({ organisation: organisation ?? '', name: key.name, key: secret });
-    }
+  #keepSecret(object: object, { secret }: Made): void {
+    if (secret === null) return;
+    const { organisation, name } = object as Pick<CreatedFleetKey, 'organisation' | 'name'>;
+    this.createdKeys.push({ organisation, name, key: secret });
   }
 
   async #createGroups(changes: readonly Change<'group.create'>[]): Promise<void> {

@@ -1,14 +1,11 @@
 import { DEFAULT_LIMITS } from '@portcullis/contract/schemas/declared/limits.ts';
-import { ABILITIES, type Ability, flagOf } from '@portcullis/core/access/abilities.ts';
-import { parseKey } from '@portcullis/core/access/key-format.ts';
-import type { DesiredKey, DesiredOrganisation } from '../desired.ts';
+import type { DesiredOrganisation } from '../desired.ts';
 import { parseBlocked, parseGeoRules, parseGroups } from './firewall.ts';
-import { sentence } from '../../operator/index.ts';
 import type { NamedPorts } from './named-ports.ts';
 import type { Scope } from './scope.ts';
-import type { KeyText, OrganisationText } from '../schema/schema.ts';
+import type { OrganisationText } from '../schema/schema.ts';
 
-/** Parses the keys of an organisation, its groups, and what it blocks. */
+/** Parses the groups of an organisation, and what it blocks. */
 export function parseOrganisation(
   slug: string,
   text: OrganisationText,
@@ -19,7 +16,6 @@ export function parseOrganisation(
   return {
     at: scope.at,
     slug,
-    keys: parseKeys(text, scope.in('keys')),
     groups: parseGroups(text.groups ?? [], { maxPorts, named }, scope.in('groups')),
     geoRules: parseGeoRules(text.geo_rules ?? [], scope.in('geo_rules')),
     blocked: parseBlocked(text.blocked_sources ?? [], scope.in('blocked_sources')),
@@ -42,72 +38,4 @@ export function withManagedFilters(
     }),
   }));
   return { ...text, services };
-}
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-
-function parseKeys(text: OrganisationText, scope: Scope): DesiredKey[] {
-  const keys = text.keys ?? [];
-  scope.unique(keys, ({ name }) => name, 'name', 'The key');
-  return keys.map((key, index) => {
-    const itemScope = scope.in(index);
-    const abilities = parseAbilities(key, text.flags ?? [], itemScope.in('abilities'));
-    return {
-      at: itemScope.at,
-      name: key.name,
-      abilities,
-      servers: parseServers(key.servers, itemScope.in('servers')),
-      managedServers: parseServers(key.manage_servers, itemScope.in('manage_servers')),
-      prefixes:
-        key.prefixes === undefined ? null : itemScope.in('prefixes').cidrs(key.prefixes).toSorted(),
-      sources:
-        key.sources === undefined ? null : itemScope.in('sources').cidrs(key.sources).toSorted(),
-      expiresAt:
-        key.expires_at === undefined ? null : itemScope.in('expires_at').moment(key.expires_at),
-      secret: parseSecret(key, itemScope),
-    };
-  });
-}
-
-function parseAbilities(key: KeyText, flags: readonly string[], scope: Scope): Ability[] {
-  scope.unique(key.abilities, String, '', 'The ability');
-  return key.abilities
-    .flatMap((text, index) => {
-      const itemScope = scope.in(index);
-      const ability = ABILITIES.find((known) => known === text);
-      if (ability === undefined) {
-        itemScope.refuse(`"${text}" is no ability; there are ${ABILITIES.join(', ')}.`);
-        return [];
-      }
-      const flag = flagOf(ability);
-      if (flag !== null && !flags.includes(flag)) {
-        itemScope.refuse(`${ability} needs the flag ${flag}, which the organisation has not.`);
-      }
-      return [ability];
-    })
-    .toSorted();
-}
-
-function parseServers(servers: KeyText['servers'], scope: Scope): string[] | null {
-  if (servers === undefined || servers === 'all') return null;
-  const uuids = servers.map((uuid) => uuid.toLowerCase());
-  for (const [index, uuid] of uuids.entries()) {
-    if (!UUID.test(uuid)) scope.in(index).refuse('This is no uuid.');
-  }
-  scope.unique(uuids, String, '', 'The server');
-  return uuids.toSorted();
-}
-
-/** Its mistakes never quote the secret. */
-function parseSecret(key: KeyText, scope: Scope): string | null {
-  if (Array.from(key.name).length > 100)
-    scope.in('name').refuse('A key name has at most 100 characters.');
-  if (key.secret === undefined) return null;
-  const parsed = parseKey(key.secret);
-  if (parsed.ok) return key.secret;
-  const hint = '"portcullis keys generate" prints a good one';
-  scope
-    .in('secret')
-    .refuse(`This is no key: ${sentence(parsed.reason).replace(/\.$/, '')}; ${hint}.`);
-  return null;
 }

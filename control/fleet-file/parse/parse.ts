@@ -4,7 +4,6 @@ import type { DesiredOrganisation, FleetFile, NamedEgg } from '../desired.ts';
 import { type Mistake, MistakeList } from '../mistakes.ts';
 import { NamedPorts } from './named-ports.ts';
 import { Scope } from './scope.ts';
-import { refuseSharedSecrets } from './shared.ts';
 import type { FleetText } from '../schema/schema.ts';
 import { checkSchema } from '../schema/check.ts';
 import { type Environment, type Located, locateYaml } from '../read/yaml-source.ts';
@@ -54,7 +53,6 @@ function parseChecked(text: FleetText, path: string, scope: Scope, outside: Outs
     organisations.push(parseOrganisation(slug, organisation, { scope: of, named }));
     completed[slug] = withManagedFilters(organisation, named, of);
   }
-  refuseSharedSecrets(organisations, scope);
   const places = {
     at: (pointer: string) => scope.inside(pointer).at,
     refuse: (pointer: string, message: string) => scope.inside(pointer).refuse(message),

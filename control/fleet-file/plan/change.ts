@@ -1,7 +1,6 @@
 import type { WantedFilter, WantedRule } from '@portcullis/core/firewall/rules/content.ts';
 import type { GroupEdit } from '../../firewall/groups/index.ts';
 import type { GeoContent } from '../../firewall/geo/index.ts';
-import type { DesiredKey } from '../desired.ts';
 import type { KindName, ObjectChange } from '../../operator/index.ts';
 import type { Mistake, Position } from '../mistakes.ts';
 
@@ -43,9 +42,6 @@ interface EndedAssignment {
 /** One change. It names organisations by slug, because some have no row before the plan is applied. */
 export type FleetChange = ChangeDescription &
   (
-    | { readonly do: 'key.create'; readonly key: DesiredKey }
-    | { readonly do: 'key.update'; readonly id: number; readonly key: DesiredKey }
-    | { readonly do: 'key.suspend'; readonly id: number }
     | {
         readonly do: 'group.create';
         readonly name: string;

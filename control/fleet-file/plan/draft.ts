@@ -12,7 +12,7 @@ const ORDER: Readonly<Record<FleetChange['do'], number>> = {
   'blocked.remove': 1,
   'group.delete': 2,
   'geo.delete': 2,
-  'key.suspend': 3,
+  'key.delete': 3,
   'server.delete': 3,
   'holding.delete': 4,
   'asn.create': 6,

@@ -38,7 +38,7 @@ export function planObjects(draft: PlanDraft): void {
       return slug === null || slugs.has(slug);
     });
     const elsewhere = draft.state.elsewhere.get(name) ?? new Map<string, string[]>();
-    const stored = { rows: draft.state.objects[name], elsewhere };
+    const stored = { rows: draft.state.objects[name], elsewhere, now: draft.state.now };
     return { kind, isLast: wanted.length === 0, ...planKind(kind, wanted, stored, sink) };
   });
   const named = new Set(planned.flatMap(({ kind, remaining }) => namesIn(kind, remaining)));

@@ -8,7 +8,6 @@ import { planGeoRules, planGroups } from './firewall.ts';
 import { planObjects } from './objects.ts';
 import { noteEggs, noteUnknownServers } from './game-servers.ts';
 import { HoldingIndex, plannedHoldings } from './holdings.ts';
-import { planKeys } from './keys.ts';
 
 /**
  * Computes what has to change so that the database's fleet-file side is what the file says. Pure: the same
@@ -16,7 +15,6 @@ import { planKeys } from './keys.ts';
  */
 export function planChanges(file: FleetFile, state: FleetState): FleetPlan {
   const draft = new PlanDraft(file, state);
-  planKeys(draft);
   planObjects(draft);
   const index = new HoldingIndex(plannedHoldings(draft), state.now);
   planGroups(draft, index);

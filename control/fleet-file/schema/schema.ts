@@ -6,6 +6,7 @@ import { SERVER } from '@portcullis/contract/schemas/declared/game-server.ts';
 import { HOLDING } from '@portcullis/contract/schemas/declared/holding.ts';
 import { NODE } from '@portcullis/contract/schemas/declared/node.ts';
 import { ORGANISATION } from '@portcullis/contract/schemas/declared/organisation.ts';
+import { ORGANISATION_KEY } from '@portcullis/contract/schemas/declared/organisation-key.ts';
 import { RESPONDER } from '@portcullis/contract/schemas/declared/responder.ts';
 import { SERVICE } from '@portcullis/contract/schemas/declared/service.ts';
 import { type Static, Type } from 'typebox';
@@ -78,30 +79,25 @@ const service = closed({
   ),
 });
 
+const servers = (description: string) =>
+  Type.Optional(
+    Type.Union([
+      Type.Unsafe<'all'>({ type: 'string', enum: ['all'] }),
+      list(text('A uuid.', 36), description),
+    ]),
+  );
+const {
+  organisation: _keeper,
+  id: _number,
+  servers: _seen,
+  managed_servers: _managed,
+  ...keyFields
+} = ORGANISATION_KEY.schema.properties;
 const key = closed({
-  name: text('How the file finds the key again.'),
+  ...keyFields,
   abilities: list(text('Such as firewall.read.', 50), 'What it may do.', { minItems: 1 }),
-  servers: Type.Optional(
-    Type.Union([
-      Type.Unsafe<'all'>({ type: 'string', enum: ['all'] }),
-      list(text('A uuid.', 36), 'The servers that it sees.'),
-    ]),
-  ),
-  manage_servers: Type.Optional(
-    Type.Union([
-      Type.Unsafe<'all'>({ type: 'string', enum: ['all'] }),
-      list(
-        text('A uuid.', 36),
-        'Of those, the servers that it may instruct. Default: all of them.',
-      ),
-    ]),
-  ),
-  prefixes: Type.Optional(list(text('A CIDR.', 50), 'All that it may touch. Default: everything.')),
-  sources: Type.Optional(list(text('A CIDR.', 50), 'Where it may be used. Default: anywhere.')),
-  expires_at: Type.Optional(moment),
-  secret: Type.Optional(
-    text('A key from `portcullis keys generate`, best as ${NAME}. Default: one is made.', 200),
-  ),
+  servers: servers('The servers that it sees.'),
+  manage_servers: servers('Of those, the servers that it may instruct. Default: all of them.'),
 });
 
 const { slug: _slug, ...organisationFields } = ORGANISATION.schema.properties;
@@ -195,4 +191,3 @@ export type FleetText = Static<typeof FleetSchema>;
 export type OrganisationText = Static<typeof organisation>;
 export type RuleEntry = Static<typeof groupRule>;
 export type FilterEntry = Static<typeof filter>;
-export type KeyText = Static<typeof key>;

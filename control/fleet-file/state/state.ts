@@ -20,7 +20,6 @@ export interface FleetState {
   readonly objects: StoredObjects;
   /** Losses of others by saving the objects of the file. */
   readonly elsewhere: Elsewhere;
-  readonly keys: readonly CurrentKey[];
   /** Groups that are not deleted. */
   readonly groups: readonly CurrentGroup[];
   readonly geoRules: readonly CurrentGeoRule[];
@@ -37,23 +36,6 @@ export interface CurrentBlocked {
   readonly owner: Owner;
 }
 
-export interface CurrentKey {
-  readonly id: number;
-  readonly organisationId: number;
-  readonly name: string;
-  /** Hexadecimal. */
-  readonly hash: string;
-  readonly abilities: readonly string[];
-  readonly servers: readonly string[] | null;
-  readonly managedServers: readonly string[] | null;
-  readonly prefixes: readonly string[] | null;
-  readonly sources: readonly string[] | null;
-  readonly expiresAt: Date | null;
-  readonly revoked: boolean;
-  /** It left the file, and comes back with it. */
-  readonly suspended: boolean;
-  readonly owner: Owner;
-}
 export interface CurrentAssignment {
   readonly id: number;
   readonly holdingId: number;
@@ -86,7 +68,6 @@ export async function loadFleetState(
     now: await loadNow(db),
     objects: await loadObjects(db),
     elsewhere: await loadElsewhere(db, declared),
-    keys: await loadKeys(db),
     groups: await loadGroups(db),
     geoRules: await loadGeoRules(db),
     blocked: await rowsOf(
@@ -100,19 +81,6 @@ export async function loadFleetState(
 
 async function rowsOf<T>(query: ReturnType<typeof sql<T>>, db: Db | Tx): Promise<T[]> {
   return (await query.execute(db)).rows;
-}
-
-async function loadKeys(db: Db | Tx): Promise<CurrentKey[]> {
-  return rowsOf(
-    sql<CurrentKey>`
-      select id, organisation_id as "organisationId", name, encode(secret_hash, 'hex') as hash,
-             abilities, servers::text[] as servers,
-             managed_servers::text[] as "managedServers", prefixes::text[] as prefixes,
-             sources::text[] as sources, expires_at as "expiresAt",
-             revoked_at is not null as revoked, suspended_at is not null as suspended, owner
-        from api_keys order by id`,
-    db,
-  );
 }
 
 async function loadGroups(db: Db | Tx): Promise<CurrentGroup[]> {

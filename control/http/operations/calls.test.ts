@@ -26,8 +26,8 @@ const TYPES = [
   true satisfies Same<Params<'readGameServer'>, { readonly slice: string }>,
   true satisfies Same<Params<'readAttack'>, { readonly attack: number }>,
   true satisfies Same<
-    Params<'revokeOrganisationKey'>,
-    { readonly key: number; readonly slug: string }
+    Params<'revokeKey'>,
+    { readonly key: number; readonly organisation: string }
   >,
   true satisfies Same<
     Params<'saveGroup'>,
@@ -107,7 +107,7 @@ test('a parameter that can name nothing is not found, with the words of one that
   for (const text of bad) {
     assert.ok(String(parse('readAttack', { attack: text })).startsWith(attack), text);
     assert.equal(
-      parse('revokeOrganisationKey', { slug: 'acme', key: text }),
+      parse('revokeKey', { organisation: 'acme', key: text }),
       `not_found: There is no key "${text}".`,
     );
     assert.equal(
