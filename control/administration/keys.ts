@@ -1,18 +1,9 @@
-import {
-  createKey,
-  keyActor,
-  listKeys,
-  type NewKey,
-  revokeKey,
-} from '../access/index.ts';
+import { createKey, keyActor, listKeys, type NewKey, revokeKey } from '../access/index.ts';
 import type { CallOf, Handlers } from '../http/operations/handlers.ts';
 import { Problem } from '../problem.ts';
 import { viewOf } from '../http/operations/view.ts';
 
-export type KeyHandlers = Pick<
-  Handlers,
-  'listKeys' | 'createKey' | 'revokeKey' | 'readCaller'
->;
+export type KeyHandlers = Pick<Handlers, 'listKeys' | 'createKey' | 'revokeKey' | 'readCaller'>;
 
 export function createKeyHandlers(): KeyHandlers {
   return {

@@ -176,7 +176,8 @@ async function loadForWrite<T extends object>(
     const why = before === null ? 'is not there' : 'was changed since it was read';
     throw new Problem('precondition_failed', `The ${called} ${why}. Read it again.`);
   }
-  if (before !== null && !isOfAny) batch.requireOwn(before.owner, `The ${subjectOf(kind, before.object)}`);
+  if (before !== null && !isOfAny)
+    batch.requireOwn(before.owner, `The ${subjectOf(kind, before.object)}`);
   return before;
 }
 

@@ -25,10 +25,7 @@ const TYPES = [
   true satisfies Same<Params<'readFirewallAddress'>, { readonly ip: string }>,
   true satisfies Same<Params<'readGameServer'>, { readonly slice: string }>,
   true satisfies Same<Params<'readAttack'>, { readonly attack: number }>,
-  true satisfies Same<
-    Params<'revokeKey'>,
-    { readonly key: number; readonly organisation: string }
-  >,
+  true satisfies Same<Params<'revokeKey'>, { readonly key: number; readonly organisation: string }>,
   true satisfies Same<
     Params<'saveGroup'>,
     { readonly organisation: string; readonly group: number }

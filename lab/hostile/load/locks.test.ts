@@ -90,6 +90,8 @@ const BODIES: Bodies = {
   saveHolding: (n) => ({ prefix: '203.0.113.0/24', asn: 64_500, mitigation: n % 2 ? 'on' : 'off' }),
   changeHolding: () => ({ until: '2999-01-01T00:00:00+00:00' }),
   createOrganisationKey: (n) => ({ name: `panel ${n}`, abilities: ['game-servers.read'] }),
+  saveOrganisationKey: (n) => ({ name: `panel ${n}`, abilities: ['firewall.read'] }),
+  changeOrganisationKey: (n) => ({ name: `panel ${n}` }),
   createServer: server,
   saveServer: (n) => ({ ...server(n), node: 'node-1', allocation: { ip: IP, port: 40_000 + n } }),
   changeServer: (n) => ({ limits: { memory: 64 + (n % 9), cpu: 1, disk: 64 } }),
