@@ -304,7 +304,7 @@ function refuseUsedSecrets(
   }
 }
 
-/** What a file cannot bring back, or would make in vain. */
+/** Says that a file cannot bring a key back, or would make it in vain. */
 function describeOmission(object: KeyObject, before: StoredKey | null, now: Date): string | null {
   const subject = `key ${object.name} (${object.organisation})`;
   if (before === null) {
