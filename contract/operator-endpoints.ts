@@ -2,10 +2,13 @@ import { OPERATOR_ENDPOINTS as ORGANISATIONS } from './operations/operator.ts';
 import { createEndpoint, declaredEndpoints } from './operations/declared.ts';
 import { OPERATOR_FLEET_ENDPOINTS } from './operations/operator-fleet.ts';
 import { OPERATOR_SERVER_ENDPOINTS } from './operations/operator-servers.ts';
+import { BLOCKED_LIST } from './schemas/declared/blocked-list.ts';
 import { ASN } from './schemas/declared/asn.ts';
 import { BASELINE } from './schemas/declared/baseline.ts';
 import { COLLECTOR } from './schemas/declared/collector.ts';
 import { EDGE } from './schemas/declared/edge.ts';
+import { GEO_RULE } from './schemas/declared/geo-rule.ts';
+import { GROUP } from './schemas/declared/group.ts';
 import { SERVER } from './schemas/declared/game-server.ts';
 import { HOLDING } from './schemas/declared/holding.ts';
 import { NODE } from './schemas/declared/node.ts';
@@ -30,6 +33,10 @@ export const OPERATOR_ENDPOINTS = [
   createEndpoint(HOLDING),
   ...declaredEndpoints(ORGANISATION_KEY),
   createEndpoint(ORGANISATION_KEY),
+  ...declaredEndpoints(GROUP),
+  ...declaredEndpoints(GEO_RULE),
+  createEndpoint(GEO_RULE),
+  ...declaredEndpoints(BLOCKED_LIST),
   ...declaredEndpoints(NODE),
   ...declaredEndpoints(BASELINE),
   ...declaredEndpoints(EDGE),

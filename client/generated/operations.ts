@@ -515,6 +515,27 @@ export type BlockRequest = {
   readonly expires_at?: string | null;
 };
 
+export type BlockedListInput = {
+  /** Dropped before any allow rule. */
+  readonly sources: ReadonlyArray<{
+    /** A network or an address. */
+    readonly source: string;
+    /** Why. */
+    readonly note?: string;
+    readonly expires_at?: string | null;
+  }>;
+};
+
+export type BlockedListPatch = {
+  readonly sources?: ReadonlyArray<{
+    /** A network or an address. */
+    readonly source: string;
+    /** Why. */
+    readonly note?: string;
+    readonly expires_at?: string | null;
+  }> | null;
+};
+
 /** A network whose packets are dropped. */
 export type BlockedSource = {
   readonly id: number;
@@ -713,6 +734,31 @@ export type DeclaredBaselinesAnswer = {
   readonly data: readonly DeclaredBaseline[];
 };
 
+export type DeclaredBlockedList = {
+  /** The organisation that blocks them. */
+  readonly organisation: string;
+  /** A network or an address that it holds, or `all`, also later. */
+  readonly target: string;
+  /** Dropped before any allow rule. */
+  readonly sources: ReadonlyArray<{
+    /** A network or an address. */
+    readonly source: string;
+    /** Why. */
+    readonly note: string;
+    readonly expires_at: string | null;
+  }>;
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
+};
+
+export type DeclaredBlockedListAnswer = {
+  readonly data: DeclaredBlockedList;
+};
+
+export type DeclaredBlockedListsAnswer = {
+  readonly data: readonly DeclaredBlockedList[];
+};
+
 export type DeclaredCollector = {
   /** What the collector is called. */
   readonly name: string;
@@ -776,6 +822,78 @@ export type DeclaredExporter = {
   readonly sampling_rate: number | null;
   /** The destinations of which it is believed. A new exporter has to say it; one without it stays as it is. */
   readonly prefixes: readonly string[] | 'all' | null;
+};
+
+export type DeclaredFirewallGeoRule = {
+  /** The organisation that it is of. */
+  readonly organisation: string;
+  /** Given when it is made. */
+  readonly id: number;
+  /** deny: drop these. only: drop all others. */
+  readonly action: 'deny' | 'only';
+  /** Countries. */
+  readonly countries: readonly string[];
+  /** Autonomous systems. */
+  readonly asns: readonly number[];
+  /** Addresses, or prefixes, that are held. */
+  readonly addresses: readonly string[];
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
+};
+
+export type DeclaredFirewallGeoRuleAnswer = {
+  readonly data: DeclaredFirewallGeoRule;
+};
+
+export type DeclaredFirewallGeoRulesAnswer = {
+  readonly data: readonly DeclaredFirewallGeoRule[];
+};
+
+export type DeclaredFirewallGroup = {
+  /** The organisation that it is of. */
+  readonly organisation: string;
+  /** How the file finds the group again. */
+  readonly name: string;
+  /** Its rules. */
+  readonly rules: ReadonlyArray<{
+    /** What happens to a packet that matches. */
+    readonly action: 'allow' | 'deny';
+    /** icmp is ICMPv6 on IPv6. */
+    readonly protocol: 'tcp' | 'udp' | 'icmp' | 'gre' | 'esp' | 'any';
+    /** A port, an expression of ports, or SERVER:PORT, which is followed. */
+    readonly destination_port: string | number | null;
+    /** An address or a CIDR; left out: any source. */
+    readonly source_ip: string | null;
+    /** Your own name for it, unique in the group; for one port. */
+    readonly ref: string | null;
+    /** A moment with an offset: "2026-01-01T00:00:00+00:00". */
+    readonly expires_at: string | null;
+    readonly note: string | null;
+  }>;
+  /** Its filters. */
+  readonly filters: ReadonlyArray<{
+    /** A filter of the catalogue. */
+    readonly type: string;
+    /** A port, or an expression of ports. */
+    readonly port: string | number;
+    /** Your own name for it, unique in the group; for one port. */
+    readonly ref: string | null;
+    /** A moment with an offset: "2026-01-01T00:00:00+00:00". */
+    readonly expires_at: string | null;
+    readonly note: string | null;
+  }>;
+  /** Addresses, or prefixes, that are held. */
+  readonly addresses: readonly string[];
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
+};
+
+export type DeclaredFirewallGroupAnswer = {
+  readonly data: DeclaredFirewallGroup;
+};
+
+export type DeclaredFirewallGroupsAnswer = {
+  readonly data: readonly DeclaredFirewallGroup[];
 };
 
 export type DeclaredHolding = {
@@ -1823,6 +1941,87 @@ export type FirewallAddress = {
     readonly filters_count: number;
     readonly limits: Limits;
   };
+};
+
+export type FirewallGeoRuleInput = {
+  /** deny: drop these. only: drop all others. */
+  readonly action: 'deny' | 'only';
+  /** Countries. */
+  readonly countries?: readonly string[];
+  /** Autonomous systems. */
+  readonly asns?: readonly number[];
+  /** Addresses, or prefixes, that are held. */
+  readonly addresses: readonly string[];
+};
+
+export type FirewallGeoRulePatch = {
+  readonly action?: 'deny' | 'only' | null;
+  readonly countries?: readonly string[] | null;
+  readonly asns?: readonly number[] | null;
+  readonly addresses?: readonly string[] | null;
+};
+
+export type FirewallGroupInput = {
+  /** Its rules. */
+  readonly rules?: ReadonlyArray<{
+    /** What happens to a packet that matches. */
+    readonly action: 'allow' | 'deny';
+    /** icmp is ICMPv6 on IPv6. */
+    readonly protocol: 'tcp' | 'udp' | 'icmp' | 'gre' | 'esp' | 'any';
+    /** A port, an expression of ports, or SERVER:PORT, which is followed. */
+    readonly destination_port?: string | number | null;
+    /** An address or a CIDR; left out: any source. */
+    readonly source_ip?: string | null;
+    /** Your own name for it, unique in the group; for one port. */
+    readonly ref?: string | null;
+    /** A moment with an offset: "2026-01-01T00:00:00+00:00". */
+    readonly expires_at?: string | null;
+    readonly note?: string | null;
+  }>;
+  /** Its filters. */
+  readonly filters?: ReadonlyArray<{
+    /** A filter of the catalogue. */
+    readonly type: string;
+    /** A port, or an expression of ports. */
+    readonly port: string | number;
+    /** Your own name for it, unique in the group; for one port. */
+    readonly ref?: string | null;
+    /** A moment with an offset: "2026-01-01T00:00:00+00:00". */
+    readonly expires_at?: string | null;
+    readonly note?: string | null;
+  }>;
+  /** Addresses, or prefixes, that are held. */
+  readonly addresses?: readonly string[];
+};
+
+export type FirewallGroupPatch = {
+  readonly rules?: ReadonlyArray<{
+    /** What happens to a packet that matches. */
+    readonly action: 'allow' | 'deny';
+    /** icmp is ICMPv6 on IPv6. */
+    readonly protocol: 'tcp' | 'udp' | 'icmp' | 'gre' | 'esp' | 'any';
+    /** A port, an expression of ports, or SERVER:PORT, which is followed. */
+    readonly destination_port?: string | number | null;
+    /** An address or a CIDR; left out: any source. */
+    readonly source_ip?: string | null;
+    /** Your own name for it, unique in the group; for one port. */
+    readonly ref?: string | null;
+    /** A moment with an offset: "2026-01-01T00:00:00+00:00". */
+    readonly expires_at?: string | null;
+    readonly note?: string | null;
+  }> | null;
+  readonly filters?: ReadonlyArray<{
+    /** A filter of the catalogue. */
+    readonly type: string;
+    /** A port, or an expression of ports. */
+    readonly port: string | number;
+    /** Your own name for it, unique in the group; for one port. */
+    readonly ref?: string | null;
+    /** A moment with an offset: "2026-01-01T00:00:00+00:00". */
+    readonly expires_at?: string | null;
+    readonly note?: string | null;
+  }> | null;
+  readonly addresses?: readonly string[] | null;
 };
 
 export type FleetCollector = {
@@ -4968,6 +5167,134 @@ export interface OperatorOperations {
     headers: 'idempotencyKey' | 'ifMatch';
     result: Done;
   };
+  /** List the firewall groups. */
+  listFirewallGroups: {
+    params: { organisation?: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredFirewallGroupsAnswer;
+  };
+  /** Read a group. */
+  readFirewallGroup: {
+    params: { organisation?: string; name: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredFirewallGroupAnswer;
+  };
+  /** Create or replace a group. */
+  saveFirewallGroup: {
+    params: { organisation?: string; name: string };
+    query: { allow_losses?: boolean };
+    body: FirewallGroupInput;
+    headers: 'ifMatch' | 'ifNoneMatch';
+    result: DeclaredFirewallGroupAnswer;
+  };
+  /** Change a group. */
+  changeFirewallGroup: {
+    params: { organisation?: string; name: string };
+    query: { allow_losses?: boolean };
+    body: FirewallGroupPatch;
+    headers: 'ifMatch';
+    result: DeclaredFirewallGroupAnswer;
+  };
+  /** Remove a group. */
+  removeFirewallGroup: {
+    params: { organisation?: string; name: string };
+    query: { allow_losses?: boolean };
+    body: never;
+    headers: 'idempotencyKey' | 'ifMatch';
+    result: Done;
+  };
+  /** List the firewall geo rules. */
+  listFirewallGeoRules: {
+    params: { organisation?: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredFirewallGeoRulesAnswer;
+  };
+  /** Create a geo rule. */
+  createFirewallGeoRule: {
+    params: { organisation?: string };
+    query: { allow_losses?: boolean };
+    body: FirewallGeoRuleInput;
+    headers: 'idempotencyKey';
+    result: DeclaredFirewallGeoRuleAnswer;
+  };
+  /** Read a geo rule. */
+  readFirewallGeoRule: {
+    params: { organisation?: string; id: number };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredFirewallGeoRuleAnswer;
+  };
+  /** Replace a geo rule. */
+  saveFirewallGeoRule: {
+    params: { organisation?: string; id: number };
+    query: { allow_losses?: boolean };
+    body: FirewallGeoRuleInput;
+    headers: 'ifMatch' | 'ifNoneMatch';
+    result: DeclaredFirewallGeoRuleAnswer;
+  };
+  /** Change a geo rule. */
+  changeFirewallGeoRule: {
+    params: { organisation?: string; id: number };
+    query: { allow_losses?: boolean };
+    body: FirewallGeoRulePatch;
+    headers: 'ifMatch';
+    result: DeclaredFirewallGeoRuleAnswer;
+  };
+  /** Remove a geo rule. */
+  removeFirewallGeoRule: {
+    params: { organisation?: string; id: number };
+    query: { allow_losses?: boolean };
+    body: never;
+    headers: 'idempotencyKey' | 'ifMatch';
+    result: Done;
+  };
+  /** List the blocked lists. */
+  listBlockedLists: {
+    params: { organisation?: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredBlockedListsAnswer;
+  };
+  /** Read a blocked list. */
+  readBlockedList: {
+    params: { organisation?: string; target: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredBlockedListAnswer;
+  };
+  /** Create or replace a blocked list. */
+  saveBlockedList: {
+    params: { organisation?: string; target: string };
+    query: { allow_losses?: boolean };
+    body: BlockedListInput;
+    headers: 'ifMatch' | 'ifNoneMatch';
+    result: DeclaredBlockedListAnswer;
+  };
+  /** Change a blocked list. */
+  changeBlockedList: {
+    params: { organisation?: string; target: string };
+    query: { allow_losses?: boolean };
+    body: BlockedListPatch;
+    headers: 'ifMatch';
+    result: DeclaredBlockedListAnswer;
+  };
+  /** Remove a blocked list. */
+  removeBlockedList: {
+    params: { organisation?: string; target: string };
+    query: { allow_losses?: boolean };
+    body: never;
+    headers: 'idempotencyKey' | 'ifMatch';
+    result: Done;
+  };
   /** List the nodes. */
   listNodes: {
     params: {};
@@ -5368,6 +5695,22 @@ readOrganisationKey GET /organisations/{organisation}/keys/{id}
 saveOrganisationKey PUT /organisations/{organisation}/keys/{id}
 changeOrganisationKey PATCH /organisations/{organisation}/keys/{id}
 removeOrganisationKey DELETE! /organisations/{organisation}/keys/{id}
+listFirewallGroups GET /organisations/{organisation}/groups
+readFirewallGroup GET /organisations/{organisation}/groups/{name}
+saveFirewallGroup PUT /organisations/{organisation}/groups/{name}
+changeFirewallGroup PATCH /organisations/{organisation}/groups/{name}
+removeFirewallGroup DELETE! /organisations/{organisation}/groups/{name}
+listFirewallGeoRules GET /organisations/{organisation}/geo-rules
+createFirewallGeoRule POST! /organisations/{organisation}/geo-rules
+readFirewallGeoRule GET /organisations/{organisation}/geo-rules/{id}
+saveFirewallGeoRule PUT /organisations/{organisation}/geo-rules/{id}
+changeFirewallGeoRule PATCH /organisations/{organisation}/geo-rules/{id}
+removeFirewallGeoRule DELETE! /organisations/{organisation}/geo-rules/{id}
+listBlockedLists GET /organisations/{organisation}/blocked
+readBlockedList GET /organisations/{organisation}/blocked/{target}
+saveBlockedList PUT /organisations/{organisation}/blocked/{target}
+changeBlockedList PATCH /organisations/{organisation}/blocked/{target}
+removeBlockedList DELETE! /organisations/{organisation}/blocked/{target}
 listNodes GET /nodes
 readNode GET /nodes/{name}
 saveNode PUT /nodes/{name}

@@ -35,6 +35,14 @@ const LossesQuery = Type.Object(
 
 const LOSSES = ['live_objects', 'precondition_failed'] as const satisfies readonly ProblemCode[];
 
+function problemsOf({
+  refusals = [],
+}: {
+  readonly refusals?: readonly ProblemCode[];
+}): ProblemCode[] {
+  return [...LOSSES, ...refusals];
+}
+
 /** The five operations of a kind of declared object, with one meaning of each method (RFC 9110, RFC 7396). */
 export function declaredEndpoints<
   Name extends string,
@@ -99,7 +107,7 @@ function writes<
   const { one, called } = wordsOf(kind);
   const now = `The ${called} as it is now.`;
   const Answered = writtenSchema(kind, viewSchema(kind));
-  const answers = { ...saveAnswer(now, Answered, LOSSES), ...tagged(200, now, Answered) };
+  const answers = { ...saveAnswer(now, Answered, problemsOf(kind)), ...tagged(200, now, Answered) };
   const where = { path, params: paramsOf(kind, path), query: LossesQuery };
   return [
     {
@@ -154,7 +162,11 @@ export function createEndpoint<
     description: 'The answer has its number. What is left out gets its default.',
     body: bodySchema(kind),
     bodyExamples: { plain: example },
-    responses: createAnswer('It was created.', writtenSchema(kind, viewSchema(kind)), LOSSES),
+    responses: createAnswer(
+      'It was created.',
+      writtenSchema(kind, viewSchema(kind)),
+      problemsOf(kind),
+    ),
   } as const satisfies OperatorEndpoint;
 }
 

@@ -20,10 +20,9 @@ import {
   timestamp,
   timestampOrNull,
 } from '../schemas/values.ts';
+import { MAX_BLOCKED } from '../schemas/declared/blocked-list.ts';
 import { FIREWALL } from './firewall.ts';
 
-/** The largest number of networks that an organisation blocks. */
-export const MAX_BLOCKED = 10_000;
 const MAX_PER_CALL = 1_000;
 const MAX_NOTE = 200;
 

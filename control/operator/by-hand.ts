@@ -105,7 +105,7 @@ export async function saveByHand<T extends object>(
   const made: Made[] = [];
   await kind.save(batch, [{ object, before }], (_index, one) => made.push(one));
   const [{ key: given, secret } = { key: kind.key(object), secret: null }] = made;
-  const [current] = await kind.load(tx, [key ?? given]);
+  const [current] = await kind.load(tx, [given]);
   if (current === undefined) throw new Error(`the ${subjectOf(kind, object)} was not saved`);
   const { action = before === null ? 'create' : 'change' } = terms;
   const words = difference?.words;
@@ -205,7 +205,11 @@ export async function readWhole<T extends object>(
     const whole = kind.inherit?.(object, before, refuse) ?? object;
     if (errors.length === 0) return whole;
   }
-  throw new Problem('invalid_request', errors.map(({ detail }) => detail).join(' '), { errors });
+  throw refusal(errors);
+}
+
+function refusal(errors: readonly FieldError[]): Problem {
+  return new Problem('invalid_request', errors.map(({ detail }) => detail).join(' '), { errors });
 }
 
 /** Finds what objects name that no kind declares. */
@@ -230,7 +234,14 @@ async function requireReferences<T extends object>(
     const other = kindNamed(name);
     if (key === null || other === undefined) continue;
     const [named] = await other.load(tx, [key]);
-    if (named && reference.accepts?.(object, named.object) !== false) continue;
+    if (named && reference.accepts?.(object, named.object) !== false) {
+      const errors: FieldError[] = [];
+      reference.check?.(object, named.object, (place, detail) =>
+        errors.push({ pointer: place, detail }),
+      );
+      if (errors.length > 0) throw refusal(errors);
+      continue;
+    }
     const none = `There is no ${name.replaceAll('-', ' ')} ${key}.`;
     const detail = reference.missing?.(object) ?? none;
     throw new Problem('invalid_request', detail, { errors: [{ pointer, detail }] });

@@ -10,6 +10,7 @@ import { timeView } from '../http/operations/view.ts';
 export const FORMS: Readonly<Record<Form, (text: string) => Parsed<string>>> = {
   cidr: parseNetwork,
   address: parseHost,
+  target: (text) => (text === 'all' ? { ok: true, value: text } : parseNetwork(text)),
   ports: parsePorts,
   uuid: parseUuid,
   'named-ports': parseNamedPorts,

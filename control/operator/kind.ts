@@ -71,6 +71,10 @@ export interface Kind<T extends object = object, Facts extends object = object> 
     objects: readonly T[],
     refuse: (index: number, ...why: Parameters<Refuse>) => void,
   ): void;
+  /** The held networks that it stands on. A plan leaves out those that its organisation holds no more (`without`). */
+  targets?(object: T): Target[];
+  /** Null: nothing of it is left. */
+  without?(object: T, targets: ReadonlySet<string>): T | null;
   /** Says what is wrong with two objects of a file that have one key; null: nothing. Default: it is there twice. */
   clash?(object: T, other: T): string | null;
   /** Finds the rows of the objects of a file, by index. Default: those of the same keys. */
@@ -160,6 +164,21 @@ export interface Made {
 /** `index`: that of the object in the list that is saved. */
 export type OnMade = (index: number, made: Made) => void;
 
+/** A network with its length, at a JSON pointer inside of its object. */
+export interface Target {
+  readonly pointer: string;
+  readonly target: string;
+}
+
+/** The facts of a kind with targets: where each stands, also on holdings that ended. */
+export interface Placed {
+  readonly places: readonly {
+    readonly id: number;
+    readonly target: string;
+    readonly holdingId: number;
+  }[];
+}
+
 /** An object in a file: its value, and where it is. */
 export interface FileEntry extends Omit<Spread, 'pointers'>, Partial<Pick<Spread, 'pointers'>> {
   readonly pointer: string;
@@ -206,6 +225,8 @@ export interface Reference<T extends object> {
   key(object: T): string | null;
   /** Whether it may name that object. Default: it may. */
   accepts?(object: T, named: object): boolean;
+  /** Refuses what does not go with the named object, such as more than its limit. */
+  check?(object: T, named: object, refuse: Refuse): void;
   /** Says what to do where it may not, or there is none. */
   missing?(object: T): string;
 }

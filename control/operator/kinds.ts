@@ -1,8 +1,11 @@
 import type { Current, Kind } from './kind.ts';
+import { blockedList } from './kinds/blocked-list.ts';
 import { asn } from './kinds/asn.ts';
 import { baseline } from './kinds/baseline.ts';
 import { collector } from './kinds/collector.ts';
 import { edge } from './kinds/edge.ts';
+import { geoRule } from './kinds/geo-rule.ts';
+import { group } from './kinds/group.ts';
 import { holding } from './kinds/holding.ts';
 import { server } from './kinds/game-server.ts';
 import { key } from './kinds/key.ts';
@@ -18,6 +21,9 @@ export const KINDS = [
   service,
   holding,
   key,
+  group,
+  geoRule,
+  blockedList,
   node,
   baseline,
   edge,

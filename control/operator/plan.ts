@@ -1,5 +1,7 @@
 import { describeField, type Field, fieldsOf } from './fields.ts';
-import { type Current, type Kind, subjectOf } from './kind.ts';
+import { showCidr } from './forms.ts';
+import type { HoldingIndex } from './holding-index.ts';
+import { type Current, type Kind, type Placed, subjectOf } from './kind.ts';
 
 /** A change of one object, in words. */
 export interface Difference {
@@ -30,6 +32,8 @@ export function differenceOf<T extends object>(
 
 /** `name a -> b, active true -> false`. */
 function describeChanges<T extends object>(kind: Kind<T>, before: T, after: T): string {
+  // Most objects of a file do not change, and words for all of them take long.
+  if (JSON.stringify(before) === JSON.stringify(after)) return '';
   const [was, is] = [describeAll(kind, before), describeAll(kind, after)];
   return Object.entries(is)
     .filter(([field, words]) => was[field] !== words)
@@ -58,6 +62,8 @@ function describeFields(
 export interface Declared<T extends object, At> {
   readonly object: T;
   readonly at: At;
+  /** Targets of the object, of a kind that has them. */
+  readonly targets?: readonly { readonly target: string; readonly at: At }[];
 }
 
 /** A difference with the objects that it is about, to be applied. */
@@ -84,6 +90,8 @@ export interface StoredKind<T extends object> {
   readonly elsewhere: ReadonlyMap<string, readonly string[]>;
   /** The time of the plan. */
   readonly now: Date;
+  /** The holdings that there will be. */
+  readonly holdings: HoldingIndex;
 }
 
 /** A kind whose declared objects are planned. */
@@ -98,19 +106,21 @@ export interface PlannedKind<T extends object> {
 export function planKind<T extends object, At>(
   kind: Kind<T>,
   wanted: readonly Declared<T, At>[],
-  { rows, ...stored }: StoredKind<T>,
+  { rows, holdings, ...stored }: StoredKind<T>,
   sink: PlanSink<At>,
 ): PlannedKind<T> {
   const objects = wanted.map(({ object }) => object);
   const matched = kind.match?.(objects, rows) ?? matchKeys(kind, objects, rows);
-  const unnamed = new Set(rows);
+  const unnamed = new Map(rows.map((row) => [row.id, row]));
   const remaining: T[] = [];
   for (const [index, one] of wanted.entries()) {
     const before = matched.get(index) ?? null;
-    if (before !== null) unnamed.delete(before);
-    remaining.push(planObject(kind, one, { before, ...stored }, sink));
+    const placed = placeObject(kind, one, before, { holdings, sink });
+    if (placed === null) continue;
+    if (before !== null) unnamed.delete(before.id);
+    remaining.push(planObject(kind, placed.one, { before: placed.before, ...stored }, sink));
   }
-  const left = [...unnamed];
+  const left = [...unnamed.values()];
   const refuse = (index: number, message: string): void => {
     const { at } = wanted[index] ?? {};
     if (at !== undefined) sink.refuse(at, message);
@@ -118,6 +128,52 @@ export function planKind<T extends object, At>(
   kind.checkStored?.(objects, left, refuse, matched);
   const stays = left.filter((row) => row.owner === 'portal' || kind.stays?.(row) === true);
   return { remaining: [...remaining, ...stays.map(({ object }) => object)], left };
+}
+
+interface Placing<At> {
+  readonly holdings: HoldingIndex;
+  readonly sink: PlanSink<At>;
+}
+
+/**
+ * Leaves out the targets that the organisation no longer holds, and of what is stored those that will belong to another
+ * holding. Null: nothing is left of it, or it is refused.
+ */
+function placeObject<T extends object, At>(
+  kind: Kind<T>,
+  one: Declared<T, At>,
+  before: Current<T> | null,
+  { holdings, sink }: Placing<At>,
+): { readonly one: Declared<T, At>; readonly before: Current<T> | null } | null {
+  const organisation = kind.organisation?.(one.object) ?? null;
+  if (one.targets === undefined || kind.without === undefined || organisation === null) {
+    return { one, before };
+  }
+  const ended = new Set<string>();
+  const moved = new Set<string>();
+  let isRefused = false;
+  const { places = [] }: Partial<Placed> = before?.facts ?? {};
+  const stored = new Set(places.map(({ target, holdingId }) => `${target} ${holdingId}`));
+  for (const { target, at } of one.targets) {
+    const found = holdings.find(organisation, target);
+    if ('id' in found) {
+      if (!stored.has(`${target} ${found.id}`)) moved.add(target);
+    } else if ('ended' in found) {
+      const subject = subjectOf(kind, one.object);
+      sink.note(
+        `${subject} is not on ${showCidr(target)}: ${organisation} does not hold it any more`,
+      );
+      ended.add(target);
+    } else {
+      isRefused = true;
+      const holder = found.holder === null ? '' : `; ${found.holder} does`;
+      sink.refuse(at, `${organisation} does not hold ${showCidr(target)}${holder}.`);
+    }
+  }
+  const object = kind.without(one.object, ended);
+  if (isRefused || object === null) return null;
+  const stays = before && kind.without(before.object, moved);
+  return { one: { ...one, object }, before: stays && before && { ...before, object: stays } };
 }
 
 function matchKeys<T extends object>(
@@ -138,7 +194,11 @@ function matchKeys<T extends object>(
 function planObject<T extends object, At>(
   kind: Kind<T>,
   { object: declared, at }: Declared<T, At>,
-  { before, elsewhere, now }: { readonly before: Current<T> | null } & Omit<StoredKind<T>, 'rows'>,
+  {
+    before,
+    elsewhere,
+    now,
+  }: { readonly before: Current<T> | null } & Omit<StoredKind<T>, 'rows' | 'holdings'>,
   sink: PlanSink<At>,
 ): T {
   if (before?.owner === 'portal') {

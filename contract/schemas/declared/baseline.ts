@@ -1,25 +1,11 @@
 import { type Static, Type } from 'typebox';
 import { CLOSED } from '../values.ts';
 import { declaredKind, type Filled } from './declared-kind.ts';
-import { formed, list, oneOf, textOrNone } from './shapes.ts';
+import { ruleFields } from './rule-fields.ts';
+import { formed, list } from './shapes.ts';
 
 const rule = Type.Object(
-  {
-    action: oneOf(['allow', 'deny'], 'What happens to a packet that matches.'),
-    protocol: oneOf(['tcp', 'udp', 'icmp', 'gre', 'esp', 'any'], 'icmp is ICMPv6 on IPv6.'),
-    destination_port: Type.Optional(
-      Type.Unsafe<string | number | null>({
-        anyOf: [
-          { type: 'string', minLength: 1, maxLength: 2_000, description: 'Ports: "80,443".' },
-          { type: 'integer', minimum: 1, maximum: 65_535, description: 'One port.' },
-          { type: 'null' },
-        ],
-        description: 'A port, or an expression of ports; left out: any.',
-        default: null,
-      }),
-    ),
-    source_ip: textOrNone('An address or a CIDR; left out: any source.', 50),
-  },
+  ruleFields('Ports: "80,443".', 'A port, or an expression of ports; left out: any.'),
   { ...CLOSED, description: 'A firewall rule; one is made for each port.', title: 'BaselineRule' },
 );
 

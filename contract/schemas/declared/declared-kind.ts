@@ -1,4 +1,5 @@
 import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox';
+import type { ProblemCode } from '../../problems.ts';
 import { CLOSED } from '../values.ts';
 
 /** An object as it is read: what was left out has its default. */
@@ -44,6 +45,8 @@ export interface DeclaredKind<
   readonly search?: TObject;
   /** Describes the `message` of an answer to a write; without it there is none. */
   readonly remarks?: string;
+  /** The problems of a write that others have not. */
+  readonly refusals?: readonly ProblemCode[];
   /** A sentence about its end. */
   readonly about: string;
   /** A body. */

@@ -11,7 +11,15 @@ import { NO_CONTROL_CHARACTERS } from '../values.ts';
  * - `x-follows`: names a field: a patch that changes it gives this one its default, unless it names both.
  */
 
-export type Form = 'cidr' | 'address' | 'ports' | 'named-ports' | 'moment' | 'uuid' | 'safelist';
+export type Form =
+  | 'cidr'
+  | 'target'
+  | 'address'
+  | 'ports'
+  | 'named-ports'
+  | 'moment'
+  | 'uuid'
+  | 'safelist';
 
 export const LARGEST = 2_147_483_647;
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { MAX_BLOCKED } from '@portcullis/contract/operations/x1-blocked.ts';
+import { MAX_BLOCKED } from '@portcullis/contract/schemas/declared/blocked-list.ts';
 import { X1_PREFIX } from '@portcullis/contract/x1-endpoints.ts';
 import { formatCidr, parseCidr, wholeFamily } from '@portcullis/core/net/cidr.ts';
 import { keyActor, recordAudit } from '../../access/index.ts';

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { MAX_BLOCKED } from '@portcullis/contract/operations/x1-blocked.ts';
+import { MAX_BLOCKED } from '@portcullis/contract/schemas/declared/blocked-list.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import { lockRows, noteLock } from '../../db/locks.ts';
 import { type Batch, UNSTAMPED } from '../../fleet/batch.ts';

@@ -1,10 +1,10 @@
 /** Geo rules: what an organisation drops by country or ASN, on addresses or prefixes. */
 export {
-  assignGeoRule,
   createGeoRule,
   deleteGeoRule,
   findGeoRule,
-  type GeoContent,
   listGeoRules,
+  placeGeoRule,
   saveGeoRule,
+  unassignGeoRules,
 } from './service.ts';

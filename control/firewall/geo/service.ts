@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
 import { parseCountry } from '@portcullis/core/net/countries.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import { lockRows } from '../../db/locks.ts';
@@ -90,18 +91,29 @@ async function moveTo(
   targets: readonly string[],
 ): Promise<void> {
   const assigned = await loadAssigned(batch, id);
-  const ended = assigned.filter(({ target }) => !targets.includes(target));
-  await batch.end(
-    'geo_assignments',
-    ended.map((one) => one.id),
+  await unassignGeoRules(
+    batch,
+    assigned.filter(({ target }) => !targets.includes(target)),
   );
-  if (ended.length > 0) batch.touch(...ended.map(({ target }) => target));
   const there = new Set(known.map(requireTarget));
   await assignGeoRule(
     batch,
     id,
     targets.filter((target) => !there.has(target)),
   );
+}
+
+/** Takes geo rules off targets. */
+export async function unassignGeoRules(
+  batch: Batch,
+  assigned: readonly { readonly id: number; readonly target: string }[],
+): Promise<void> {
+  if (assigned.length === 0) return;
+  await batch.end(
+    'geo_assignments',
+    assigned.map(({ id }) => id),
+  );
+  batch.touch(...assigned.map(({ target }) => target));
 }
 
 function isSame(a: GeoContent, b: GeoContent): boolean {
@@ -131,40 +143,61 @@ export async function createGeoRule(
   return created.id;
 }
 
-/** Assigns a geo rule to addresses or prefixes inside holdings of its organisation, or inside this one. */
+/** Assigns a geo rule to addresses or prefixes inside holdings of its organisation. */
 export async function assignGeoRule(
   batch: Batch,
   geoRuleId: number,
   targets: readonly string[],
-  holdingId?: number,
 ): Promise<void> {
   if (targets.length === 0) return;
+  const { organisationId } = await requireGeoRule(batch, geoRuleId);
+  const places: GeoPlace[] = [];
+  for (const text of targets) {
+    const target = requireTarget(text);
+    const holdingId = await findAssignableHolding(batch.tx, organisationId, target);
+    places.push({ target, holdingId });
+  }
+  await placeGeoRule(batch, geoRuleId, places);
+}
+
+interface GeoPlace {
+  /** With its length. */
+  readonly target: string;
+  readonly holdingId: number;
+}
+
+/** Assigns a geo rule to targets whose holdings are known. */
+export async function placeGeoRule(
+  batch: Batch,
+  geoRuleId: number,
+  places: readonly GeoPlace[],
+): Promise<void> {
+  if (places.length === 0) return;
   const { tx } = batch;
   const { organisationId } = await requireGeoRule(batch, geoRuleId);
-  const wanted: { holding: number; target: string; cidr: string }[] = [];
-  for (const target of targets) {
-    const cidr = requireTarget(target);
-    const holding = holdingId ?? (await findAssignableHolding(tx, organisationId, cidr));
-    wanted.push({ holding, target, cidr });
-  }
-  const holdings = wanted.map(({ holding }) => holding);
+  const holdings = places.map(({ holdingId }) => holdingId);
   await lockHoldings(tx, holdings);
   const { rows } = await sql<{ id: number; target: string }>`
     insert into geo_assignments (geo_rule_id, holding_id, target, created_generation)
     select ${geoRuleId}, holding, target, ${UNSTAMPED.created_generation}
-      from unnest(${holdings}::bigint[], ${wanted.map(({ cidr }) => cidr)}::cidr[]) as w (holding, target)
+      from unnest(${holdings}::bigint[], ${places.map(({ target }) => target)}::cidr[]) as w (holding, target)
     on conflict do nothing returning id, target`.execute(tx);
   const created = new Set(rows.map(({ target }) => target));
-  const twice = wanted.find(({ cidr }) => !created.has(cidr));
+  const twice = places.find(({ target }) => !created.has(target));
   if (twice !== undefined) {
-    throw new Problem('rule_exists', `The geo rule is on ${twice.target} already.`);
+    throw new Problem('rule_exists', `The geo rule is on ${showTarget(twice.target)} already.`);
   }
   batch.begin(
     'geo_assignments',
     rows.map(({ id }) => id),
   );
-  batch.touch(...wanted.map(({ cidr }) => cidr));
+  batch.touch(...places.map(({ target }) => target));
   await requireConfiguredLimit(tx, organisationId);
+}
+
+function showTarget(target: string): string {
+  const parsed = parseCidr(target);
+  return parsed.ok ? formatNetwork(parsed.value) : target;
 }
 
 export async function deleteGeoRule(batch: Batch, geoRuleId: number): Promise<void> {

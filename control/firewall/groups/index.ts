@@ -6,7 +6,8 @@ export {
   assignGroups,
   createGroups,
   deleteGroup,
-  editGroup,
+  deleteGroups,
+  editGroups,
   GroupConflict,
-  type GroupEdit,
+  type PlacedEdit,
 } from './service.ts';

@@ -21,7 +21,7 @@ import { changedMarks, type Marks } from '@portcullis/core/firewall/rules/marks.
 import { findAssignableHolding, lockHoldings } from './holdings.ts';
 import { countConfiguredIn, type GroupView, listGroups, type StoredMarks } from './read.ts';
 import {
-  changeContent,
+  changeContents,
   createGroups,
   findAllConflicts,
   renameGroup,
@@ -77,14 +77,17 @@ export async function saveGroup(batch: Batch, of: Of, wanted: WantedGroup): Prom
   const { difference, assigned, placed } = plan;
   const { rules, filters } = difference;
   await place(batch, plan);
-  await changeContent(batch, groupId, {
-    addRules: rules.created,
-    addFilters: filters.created,
-    removeRules: rules.deleted.map(idOf),
-    removeFilters: filters.deleted.map(idOf),
-    markRules: marksOf(rules, content.rules),
-    markFilters: marksOf(filters, content.filters),
-  });
+  await changeContents(batch, [
+    {
+      groupId,
+      addRules: rules.created,
+      addFilters: filters.created,
+      removeRules: rules.deleted.map(idOf),
+      removeFilters: filters.deleted.map(idOf),
+      markRules: marksOf(rules, content.rules),
+      markFilters: marksOf(filters, content.filters),
+    },
+  ]);
   if (isChanged(difference)) batch.touch(...assigned.map(({ target }) => target));
   const conflicts = placed.all.length === 0 ? [] : await findAllConflicts(batch.tx, placed.all);
   if (placed.added.length > 0) await requireConfiguredLimit(batch.tx, of.organisationId);
@@ -140,7 +143,7 @@ async function planGroup(
     rules: difference(before.rules, content.rules, ruleKey),
     filters: difference(before.filters, content.filters, filterKey),
   };
-  const assigned = await store.loadAssignments(tx, groupId);
+  const assigned = await store.loadAssignments(tx, groupId === NEW_GROUP ? [] : [groupId]);
   const placed = await planPlaces(tx, organisationId, { groupId, targets, assigned });
   return { content, before, difference: changed, assigned, placed };
 }
@@ -243,7 +246,7 @@ async function planPlaces(
   }
   const removed = assigned.filter(({ target }) => !wanted.has(target));
   const kept = assigned.filter(({ target }) => wanted.has(target));
-  return { added, removed, kept, all: [...kept.map((one) => ({ ...one, groupId })), ...added] };
+  return { added, removed, kept, all: [...kept, ...added] };
 }
 
 /** Assigns and unassigns. Locks all holdings first, in the order of their ids. */

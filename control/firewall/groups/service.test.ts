@@ -12,7 +12,7 @@ import type { RuleContent } from '@portcullis/core/firewall/rules/content.ts';
 import { expandEntry, readEntry } from '@portcullis/core/firewall/rules/entry.ts';
 import { findAssignableHolding } from './holdings.ts';
 import { saveGroup } from './save.ts';
-import { assignGroups, createGroups, deleteGroup, editGroup } from './service.ts';
+import { assignGroups, createGroups, deleteGroup, editGroups } from './service.ts';
 
 interface Fixture {
   readonly db: Db;
@@ -148,7 +148,7 @@ test('rejects an assignment, or an edit of an assigned group, that exceeds a lim
   const group = await newGroup(fixture, 'g', [rule({ port: '80' })]);
   await inBatch(db, (b) => assignGroup(b, group, '203.0.113.0/24'));
   const edit = { addRules: [rule({ port: '81' })], name: 'h' };
-  const problem = await problemOf(inBatch(db, (b) => editGroup(b, group, edit)));
+  const problem = await problemOf(inBatch(db, (b) => editGroups(b, [{ ...edit, groupId: group }])));
   assert.equal(problem.code, 'limit_exceeded');
   assert.match(problem.detail, /203\.0\.113\.9: it would have 6 rules, and at most 5/);
   const { rows } = await sql<{ name: string }>`select name from groups`.execute(db);
@@ -312,9 +312,11 @@ test('a lowered limit does not prevent removing rules from a group', async (t) =
   await sql`update organisations set rules_per_ip = 2`.execute(db);
   const { rows } = await sql<{ id: number }>`select id from group_rules order by id`.execute(db);
   const removeRules = rows.slice(0, 1).map(({ id }) => id);
-  await inBatch(db, (batch) => editGroup(batch, group, { name: 'h', removeRules }));
+  await inBatch(db, (batch) => editGroups(batch, [{ groupId: group, name: 'h', removeRules }]));
   const more = { addRules: [rule({ port: '9' })] };
-  const refused = await problemOf(inBatch(db, (batch) => editGroup(batch, group, more)));
+  const refused = await problemOf(
+    inBatch(db, (batch) => editGroups(batch, [{ ...more, groupId: group }])),
+  );
   assert.equal(refused.code, 'limit_exceeded');
 });
 

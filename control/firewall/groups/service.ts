@@ -38,6 +38,13 @@ export interface GroupEdit {
   readonly markFilters?: readonly store.GroupMarks[];
 }
 
+/** An edit of a group, with the targets that it gets and leaves. */
+export interface PlacedEdit extends GroupEdit {
+  readonly groupId: number;
+  readonly assign?: readonly Omit<store.Assignment, 'groupId'>[];
+  readonly unassign?: readonly { readonly id: number }[];
+}
+
 const NAME_LENGTH = 200;
 
 /** Creates groups that are assigned nowhere yet, and returns their ids in order. */
@@ -58,19 +65,34 @@ export async function createGroups(batch: Batch, groups: readonly NewGroup[]): P
   return ids;
 }
 
-/** Changes a group everywhere it is assigned, or nowhere. */
-export async function editGroup(batch: Batch, groupId: number, edit: GroupEdit): Promise<void> {
-  const group = await requireGroup(batch, groupId);
-  if (edit.name !== undefined) await renameGroup(batch, group, edit.name);
-  const assignments = await store.loadAssignments(batch.tx, groupId);
-  await lockHoldings(batch.tx, [...new Set(assignments.map((a) => a.holdingId))]);
-  await changeContent(batch, groupId, edit);
-  if (changesPolicies(edit)) batch.touch(...assignments.map((a) => a.target));
+/** Changes groups everywhere they are assigned, and where that is, or nothing. What they leave is free for the others. */
+export async function editGroups(batch: Batch, edits: readonly PlacedEdit[]): Promise<void> {
+  const ids = edits.map(({ groupId }) => groupId);
+  const groups = await requireGroups(batch, ids);
+  const there = await store.loadAssignments(batch.tx, ids);
+  const added = edits.flatMap(({ groupId, assign = [] }) =>
+    assign.map((place) => ({ ...place, groupId })),
+  );
+  await lockHoldings(batch.tx, [...new Set([...there, ...added].map((one) => one.holdingId))]);
+  for (const { groupId, name } of edits) {
+    const group = groups.get(groupId);
+    if (name !== undefined && group !== undefined) await renameGroup(batch, group, name);
+  }
+  const ended = new Set(edits.flatMap(({ unassign = [] }) => unassign.map(({ id }) => id)));
+  await batch.end('group_assignments', [...ended]);
+  await changeContents(batch, edits);
+  const changed = new Set(edits.filter(changesPolicies).map(({ groupId }) => groupId));
+  const touched = there.filter(({ id, groupId }) => ended.has(id) || changed.has(groupId));
+  if (touched.length > 0) batch.touch(...touched.map(({ target }) => target));
   // A limit that was lowered below what is there must not stop anybody from taking rules out.
-  const adds = (edit.addRules?.length ?? 0) + (edit.addFilters?.length ?? 0) > 0;
-  if (!adds || assignments.length === 0) return;
-  const assigned = assignments.map((assignment) => ({ ...assignment, groupId }));
-  await refuseConflicts(batch, assigned, new Map([[groupId, group]]));
+  const adding = new Set(edits.filter(addsContent).map(({ groupId }) => groupId));
+  const kept = there.filter(({ id, groupId }) => !ended.has(id) && adding.has(groupId));
+  if (added.length > 0) await placeGroups(batch, added, groups);
+  if (kept.length > 0) await refuseConflicts(batch, kept, groups);
+}
+
+function addsContent({ addRules = [], addFilters = [] }: GroupEdit): boolean {
+  return addRules.length + addFilters.length > 0;
 }
 
 /** Marks alone change nothing on edges. */
@@ -99,17 +121,40 @@ export async function renameGroup(
   batch.mark();
 }
 
-/** Takes rules and filters out of a group, changes the marks of others, and puts others into it. */
-export async function changeContent(batch: Batch, groupId: number, edit: GroupEdit): Promise<void> {
-  const { addRules = [], addFilters = [], removeRules = [], removeFilters = [] } = edit;
-  await endContent(batch, 'group_rules', groupId, removeRules);
-  await endContent(batch, 'group_filters', groupId, removeFilters);
-  await store.writeGroupMarks(batch, 'group_rules', edit.markRules ?? []);
-  await store.writeGroupMarks(batch, 'group_filters', edit.markFilters ?? []);
+/** Takes rules and filters out of groups, changes the marks of others, and puts others into them. */
+export async function changeContents(
+  batch: Batch,
+  edits: readonly (GroupEdit & { readonly groupId: number })[],
+): Promise<void> {
+  const ids = edits.map(({ groupId }) => groupId);
+  await endContent(
+    batch,
+    'group_rules',
+    ids,
+    edits.flatMap((edit) => edit.removeRules ?? []),
+  );
+  await endContent(
+    batch,
+    'group_filters',
+    ids,
+    edits.flatMap((edit) => edit.removeFilters ?? []),
+  );
+  await store.writeGroupMarks(
+    batch,
+    'group_rules',
+    edits.flatMap((edit) => edit.markRules ?? []),
+  );
+  await store.writeGroupMarks(
+    batch,
+    'group_filters',
+    edits.flatMap((edit) => edit.markFilters ?? []),
+  );
   await addContent(
     batch,
-    addRules.map((rule) => ({ ...rule, groupId })),
-    addFilters.map((filter) => ({ ...filter, groupId })),
+    edits.flatMap(({ groupId, addRules = [] }) => addRules.map((rule) => ({ ...rule, groupId }))),
+    edits.flatMap(({ groupId, addFilters = [] }) =>
+      addFilters.map((filter) => ({ ...filter, groupId })),
+    ),
   );
 }
 
@@ -125,6 +170,15 @@ export async function assignGroups(
   const groups = await requireGroups(batch, [...new Set(wanted.map(({ groupId }) => groupId))]);
   const assignments = wanted.map((one) => ({ ...one, target: requireTarget(one.target) }));
   await lockHoldings(batch.tx, [...new Set(assignments.map(({ holdingId }) => holdingId))]);
+  await placeGroups(batch, assignments, groups);
+}
+
+/** Assigns groups. Needs the locks of groups and holdings. */
+async function placeGroups(
+  batch: Batch,
+  assignments: readonly store.Assignment[],
+  groups: ReadonlyMap<number, store.GroupRecord>,
+): Promise<void> {
   const [twice] = await store.insertAssignments(batch, assignments);
   if (twice !== undefined) {
     const name = groups.get(twice.groupId)?.name ?? '';
@@ -142,15 +196,26 @@ export async function deleteGroup(
   groupId: number,
   organisationId?: number,
 ): Promise<void> {
-  await requireGroup(batch, groupId, organisationId);
-  const assignments = await store.loadAssignments(batch.tx, groupId);
+  await deleteGroups(batch, [groupId], organisationId);
+}
+
+/** Deletes groups of the organisation, or of any, in a few statements. */
+export async function deleteGroups(
+  batch: Batch,
+  groupIds: readonly number[],
+  organisationId?: number,
+): Promise<void> {
+  await requireGroups(batch, groupIds, organisationId);
+  const assignments = await store.loadAssignments(batch.tx, groupIds);
   await batch.end(
     'group_assignments',
     assignments.map(({ id }) => id),
   );
-  await endContent(batch, 'group_rules', groupId, 'all');
-  await endContent(batch, 'group_filters', groupId, 'all');
-  await sql`update groups set deleted_at = now() where id = ${groupId}`.execute(batch.tx);
+  await endContent(batch, 'group_rules', groupIds, 'all');
+  await endContent(batch, 'group_filters', groupIds, 'all');
+  await sql`update groups set deleted_at = now() where id = any(${groupIds}::bigint[])`.execute(
+    batch.tx,
+  );
   batch.touch(...assignments.map((a) => a.target));
 }
 
@@ -227,13 +292,14 @@ export function requireKnownFilters(filters: readonly FilterContent[]): void {
 async function endContent(
   batch: Batch,
   table: Extract<GenerationalTable, 'group_rules' | 'group_filters'>,
-  groupId: number,
+  groupIds: readonly number[],
   wanted: readonly number[] | 'all',
 ): Promise<void> {
+  if (wanted.length === 0) return;
   const chosen = wanted === 'all' ? sql`true` : sql`id = any(${wanted}::bigint[])`;
   const { rows } = await sql<{ id: number }>`
     select id from ${sql.table(table)}
-     where group_id = ${groupId} and deleted_generation is null and ${chosen}
+     where group_id = any(${groupIds}::bigint[]) and deleted_generation is null and ${chosen}
   `.execute(batch.tx);
   await batch.end(
     table,

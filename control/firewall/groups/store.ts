@@ -166,16 +166,13 @@ export async function writeGroupMarks(
   batch.mark();
 }
 
-export interface AssignmentRecord {
-  readonly id: number;
-  readonly holdingId: number;
-  readonly target: string;
-}
-
-export async function loadAssignments(tx: Tx, groupId: number): Promise<AssignmentRecord[]> {
+export async function loadAssignments(
+  tx: Tx,
+  groupIds: readonly number[],
+): Promise<AssignmentRecord[]> {
   const { rows } = await sql<AssignmentRecord>`
-    select id, holding_id as "holdingId", target from group_assignments
-     where group_id = ${groupId} and deleted_generation is null order by id
+    select id, group_id as "groupId", holding_id as "holdingId", target from group_assignments
+     where group_id = any(${groupIds}::bigint[]) and deleted_generation is null order by id
   `.execute(tx);
   return rows;
 }
@@ -185,6 +182,10 @@ export interface Assignment {
   readonly groupId: number;
   readonly holdingId: number;
   readonly target: string;
+}
+
+export interface AssignmentRecord extends Assignment {
+  readonly id: number;
 }
 
 /** Inserts assignments. Returns those that exist already. */

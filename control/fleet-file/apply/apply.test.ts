@@ -236,7 +236,7 @@ test('blocks sources on everything and on a target, and unblocks what the file n
   assert.ok(generation !== null);
   assert.deepEqual(
     changes
-      .filter((change) => change.do === 'blocked.add')
+      .filter((change) => change.do === 'blocked-list.create')
       .map(({ subject, words }) => `${subject}: ${words}`),
     [
       'blocked sources on everything (acme): 192.0.2.1, 198.51.100.0/24',

@@ -8,13 +8,12 @@ import { adoptNamed } from './adopt.ts';
 import { lockEverything } from '../../db/locks.ts';
 import { keepAppliedFile } from './applied-files.ts';
 import { saveEggs, sweepEggs } from '../../game-servers/index.ts';
-import { type CreatedFleetKey, type KnownRows, isTogether, PlanRun } from './plan-run.ts';
-import { GroupConflict } from '../../firewall/groups/index.ts';
+import { type CreatedFleetKey, PlanRun } from './plan-run.ts';
+import { culpritOf } from '../../operator/index.ts';
 import type { FleetChange, FleetPlan } from '../plan/change.ts';
 import type { FleetFile } from '../desired.ts';
 import { type Mistake, renderMistake } from '../mistakes.ts';
 import { planChanges, renderPlan } from '../plan/plan.ts';
-import { geoKey } from '../plan/firewall.ts';
 import { type FleetState, loadFleetState } from '../state/state.ts';
 
 export interface ApplyOptions {
@@ -150,7 +149,10 @@ async function applyPlan(
   batch: Batch,
   { file, plan, state, onProgress = () => {} }: PlanToApply,
 ): Promise<PlanRun> {
-  const run = new PlanRun(batch, knownRows(state));
+  const run = new PlanRun(
+    batch,
+    state.objects.organisation.map(({ id, object }) => [object.slug, id] as const),
+  );
   await run.prepare(plan.changes);
   if (plan.changes.some(isOfServers)) {
     await saveEggs(
@@ -180,8 +182,9 @@ async function applyRun(
   } catch (error) {
     const message = describeFailure(error);
     if (message === null) throw error;
-    const culprit = error instanceof GroupConflict ? run.culprit(changes, error) : undefined;
-    const change = changes.length === 1 ? changes[0] : culprit;
+    const culprit = culpritOf(error);
+    const named = changes.find(({ object }) => object === culprit);
+    const change = changes.length === 1 ? changes[0] : culprit && named;
     if (change !== undefined) {
       const { line, column } = change.at;
       const mistake = { file: plan.path, line, column, message: `${change.subject}: ${message}` };
@@ -196,7 +199,7 @@ function runsOf(changes: readonly FleetChange[]): FleetChange[][] {
   const runs: FleetChange[][] = [];
   for (const change of changes) {
     const last = runs.at(-1);
-    const joins = last?.[0]?.do === change.do && isTogether(change) && last.length < MOST_TOGETHER;
+    const joins = last?.[0]?.do === change.do && last.length < MOST_TOGETHER;
     if (joins) last.push(change);
     else runs.push([change]);
   }
@@ -211,24 +214,6 @@ function describeFailure(error: unknown): string | null {
   if (!(error instanceof Problem)) return null;
   const details = error.errors.map(({ detail }) => detail).join('; ');
   return details === '' ? error.detail : `${error.detail} (${details})`;
-}
-
-function ownedByFleet<T extends { readonly owner: string }>(rows: readonly T[]): T[] {
-  return rows.filter(({ owner }) => owner === 'fleet');
-}
-
-function knownRows(state: FleetState): KnownRows {
-  const { organisation: stored } = state.objects;
-  const slugs = new Map(stored.map(({ id, object }) => [id, object.slug]));
-  return {
-    organisations: stored.map(({ id, object }) => [object.slug, id] as const),
-    groups: ownedByFleet(state.groups).map(
-      ({ id, organisationId, name }) => [`${slugs.get(organisationId)} ${name}`, id] as const,
-    ),
-    geoRules: ownedByFleet(state.geoRules).map(
-      (rule) => [`${slugs.get(rule.organisationId)} ${geoKey(rule)}`, rule.id] as const,
-    ),
-  };
 }
 
 /** Writes one audit row per change. */

@@ -1,6 +1,6 @@
-import { parseOrganisation, withManagedFilters } from './organisation.ts';
+import { withNamedPorts } from './organisation.ts';
 import { NOTHING_OUTSIDE, type Outside, readObjects } from '../../operator/index.ts';
-import type { DesiredOrganisation, FleetFile, NamedEgg } from '../desired.ts';
+import type { FleetFile, NamedEgg } from '../desired.ts';
 import { type Mistake, MistakeList } from '../mistakes.ts';
 import { NamedPorts } from './named-ports.ts';
 import { Scope } from './scope.ts';
@@ -45,13 +45,11 @@ export function parseFleet(
 }
 
 function parseChecked(text: FleetText, path: string, scope: Scope, outside: Outside): FleetFile {
-  const organisations: DesiredOrganisation[] = [];
   const completed: Record<string, object> = {};
   for (const [slug, organisation] of Object.entries(text.organisations ?? {})) {
     const of = scope.in('organisations', slug);
     const named = new NamedPorts(text.game_servers ?? [], slug);
-    organisations.push(parseOrganisation(slug, organisation, { scope: of, named }));
-    completed[slug] = withManagedFilters(organisation, named, of);
+    completed[slug] = withNamedPorts(organisation, named, of);
   }
   const places = {
     at: (pointer: string) => scope.inside(pointer).at,
@@ -61,7 +59,6 @@ function parseChecked(text: FleetText, path: string, scope: Scope, outside: Outs
     path,
     objects: readObjects({ ...text, organisations: completed }, places, outside),
     eggs: eggsOf(outside),
-    organisations,
   };
 }
 

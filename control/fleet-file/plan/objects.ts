@@ -1,5 +1,6 @@
 import {
   type Declared,
+  HoldingIndex,
   type Kind,
   kindNamed,
   type KindName,
@@ -16,6 +17,9 @@ const VERBS = { '+': 'create', '~': 'update', '-': 'delete' } as const;
 
 /** Plans the changes of every kind of object. */
 export function planObjects(draft: PlanDraft): void {
+  const { objects, now } = draft.state;
+  const held = draft.file.objects.holding.map(({ object }) => object);
+  const holdings = new HoldingIndex(held, objects.holding, now);
   const sink: PlanSink<Position> = {
     add(change, at) {
       const action = `${change.kind}.${VERBS[change.sign]}` as ObjectAction;
@@ -28,7 +32,7 @@ export function planObjects(draft: PlanDraft): void {
     lose: (at, message) => draft.lose(at ?? PlanDraft.fileStart, message),
     note: (message) => draft.note(message),
   };
-  const slugs = new Set(draft.organisations.map(({ slug }) => slug));
+  const slugs = new Set(draft.organisations.map(({ object }) => object.slug));
   const planned = (KINDS as readonly Kind[]).map((kind) => {
     const name = kind.name as KindName;
     const declared: readonly Declared<object, Position>[] = draft.file.objects[name];
@@ -38,7 +42,7 @@ export function planObjects(draft: PlanDraft): void {
       return slug === null || slugs.has(slug);
     });
     const elsewhere = draft.state.elsewhere.get(name) ?? new Map<string, string[]>();
-    const stored = { rows: draft.state.objects[name], elsewhere, now: draft.state.now };
+    const stored = { rows: objects[name], elsewhere, now: draft.state.now, holdings };
     return { kind, isLast: wanted.length === 0, ...planKind(kind, wanted, stored, sink) };
   });
   const named = new Set(planned.flatMap(({ kind, remaining }) => namesIn(kind, remaining)));

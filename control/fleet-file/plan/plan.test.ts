@@ -10,15 +10,15 @@ const NOW = new Date('2026-11-21T08:00:00Z');
 const NO_MARKS = { ref: null, expiresAt: null, note: null };
 const EMPTY: FleetState = {
   now: NOW,
-  groups: [],
-  geoRules: [],
-  blocked: [],
   objects: {
     organisation: [],
     asn: [],
     service: [],
     holding: [],
     key: [],
+    group: [],
+    'geo-rule': [],
+    'blocked-list': [],
     node: [],
     baseline: [],
     edge: [],
@@ -47,17 +47,6 @@ test('golden: the example on an empty fleet', async () => {
 /** acme with a prefix in use, a key, a group on the prefix, and an edge. */
 const IN_USE: FleetState = {
   ...EMPTY,
-  groups: [
-    {
-      id: 3,
-      organisationId: 1,
-      name: 'g',
-      owner: 'fleet',
-      filters: [],
-      rules: [{ id: 30, action: 'deny', protocol: 'udp', source: null, port: 19, ...NO_MARKS }],
-      assignments: [{ id: 31, holdingId: 5, target: '203.0.113.0/24' }],
-    },
-  ],
   objects: {
     ...EMPTY.objects,
     organisation: [
@@ -139,6 +128,24 @@ const IN_USE: FleetState = {
           lastUsedAt: null,
           revokedAt: null,
           suspendedAt: null,
+        },
+      },
+    ],
+    group: [
+      {
+        id: 3,
+        owner: 'fleet',
+        object: {
+          organisation: 'acme',
+          name: 'g',
+          rules: [],
+          filters: [],
+          addresses: ['203.0.113.0/24'],
+        },
+        facts: {
+          filters: [],
+          rules: [{ id: 30, action: 'deny', protocol: 'udp', source: null, port: 19, ...NO_MARKS }],
+          places: [{ id: 31, holdingId: 5, target: '203.0.113.0/24' }],
         },
       },
     ],

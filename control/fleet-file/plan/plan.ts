@@ -3,11 +3,8 @@ import { renderMistake } from '../mistakes.ts';
 import type { FleetState } from '../state/state.ts';
 import type { FleetPlan } from './change.ts';
 import { PlanDraft } from './draft.ts';
-import { planBlocked } from './blocked.ts';
-import { planGeoRules, planGroups } from './firewall.ts';
 import { planObjects } from './objects.ts';
 import { noteEggs, noteUnknownServers } from './game-servers.ts';
-import { HoldingIndex, plannedHoldings } from './holdings.ts';
 
 /**
  * Computes what has to change so that the database's fleet-file side is what the file says. Pure: the same
@@ -16,10 +13,6 @@ import { HoldingIndex, plannedHoldings } from './holdings.ts';
 export function planChanges(file: FleetFile, state: FleetState): FleetPlan {
   const draft = new PlanDraft(file, state);
   planObjects(draft);
-  const index = new HoldingIndex(plannedHoldings(draft), state.now);
-  planGroups(draft, index);
-  planGeoRules(draft, index);
-  planBlocked(draft, index);
   noteEggs(draft);
   noteUnknownServers(draft);
   return draft.finish();

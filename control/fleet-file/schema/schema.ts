@@ -1,7 +1,9 @@
-import { MAX_BLOCKED } from '@portcullis/contract/operations/x1-blocked.ts';
+import { MAX_BLOCKED } from '@portcullis/contract/schemas/declared/blocked-list.ts';
 import { BaselineEntry } from '@portcullis/contract/schemas/declared/baseline.ts';
 import { COLLECTOR } from '@portcullis/contract/schemas/declared/collector.ts';
 import { EDGE } from '@portcullis/contract/schemas/declared/edge.ts';
+import { GEO_RULE } from '@portcullis/contract/schemas/declared/geo-rule.ts';
+import { GROUP } from '@portcullis/contract/schemas/declared/group.ts';
 import { SERVER } from '@portcullis/contract/schemas/declared/game-server.ts';
 import { HOLDING } from '@portcullis/contract/schemas/declared/holding.ts';
 import { NODE } from '@portcullis/contract/schemas/declared/node.ts';
@@ -10,7 +12,7 @@ import { ORGANISATION_KEY } from '@portcullis/contract/schemas/declared/organisa
 import { RESPONDER } from '@portcullis/contract/schemas/declared/responder.ts';
 import { SERVICE } from '@portcullis/contract/schemas/declared/service.ts';
 import { type Static, Type } from 'typebox';
-import { closed, list, oneOf, text, whole } from './shapes.ts';
+import { closed, list, text, whole } from './shapes.ts';
 
 /**
  * The schema of a fleet file, for editors and for the first check of `parseFleet`.
@@ -18,12 +20,7 @@ import { closed, list, oneOf, text, whole } from './shapes.ts';
  */
 
 const asn = whole(1, 4_294_967_295, 'An autonomous system number.');
-const moment = text('A moment with an offset: "2026-01-01T00:00:00+00:00".', 40);
-const portExpression = text('Ports: "80", "7000-7010", "80,443".', 2000);
 const onePort = whole(1, 65_535, 'One port.');
-const ports = Type.Union([portExpression, onePort], {
-  description: 'A port, or an expression of ports.',
-});
 const namedPorts = Type.Union(
   [text('Ports, or the name of a port of a game server: "Survival:query".', 2000), onePort],
   { description: 'A port, an expression of ports, or SERVER:PORT, which is followed.' },
@@ -38,23 +35,8 @@ const {
 } = HOLDING.schema.properties;
 const { asn: announced, ...window } = held;
 
-const ruleFields = {
-  action: oneOf(['allow', 'deny'], 'What happens to a packet that matches.'),
-  protocol: oneOf(['tcp', 'udp', 'icmp', 'gre', 'esp', 'any'], 'icmp is ICMPv6 on IPv6.'),
-  destination_port: Type.Optional(namedPorts),
-  source_ip: Type.Optional(text('An address or a CIDR; left out: any source.', 50)),
-};
-const marks = {
-  ref: Type.Optional(text('Your own name for it, unique in the group; for one port.', 100)),
-  expires_at: Type.Optional(moment),
-  note: Type.Optional(text('Plain text, for people.', 2_000)),
-};
-const groupRule = closed(
-  { ...ruleFields, ...marks },
-  'A rule of a group; one is made for each port.',
-);
-const filter = closed({ type: text('A filter of the catalogue.', 50), port: ports, ...marks });
-const targets = list(text('An address or a CIDR.', 50), 'Addresses, or prefixes, that are held.');
+const { organisation: _grouped, ...groupFields } = GROUP.schema.properties;
+const { organisation: _located, id: _number, ...geoFields } = GEO_RULE.schema.properties;
 
 const fallback = { default: window.default };
 
@@ -88,7 +70,7 @@ const servers = (description: string) =>
   );
 const {
   organisation: _keeper,
-  id: _number,
+  id: _keyId,
   servers: _seen,
   managed_servers: _managed,
   ...keyFields
@@ -113,28 +95,8 @@ const organisation = closed({
   services: Type.Optional(list(service, 'What it runs.')),
   ...fallback,
   keys: Type.Optional(list(key, 'API keys.')),
-  groups: Type.Optional(
-    list(
-      closed({
-        name: text('How the file finds the group again.'),
-        rules: Type.Optional(list(groupRule, 'Its rules.')),
-        filters: Type.Optional(list(filter, 'Its filters.')),
-        addresses: Type.Optional(targets),
-      }),
-      'Firewall groups.',
-    ),
-  ),
-  geo_rules: Type.Optional(
-    list(
-      closed({
-        action: oneOf(['deny', 'only'], 'deny: drop these. only: drop all others.'),
-        countries: Type.Optional(list(text('ISO 3166-1 alpha-2.', 10), 'Countries.')),
-        asns: Type.Optional(list(asn, 'Autonomous systems.')),
-        addresses: targets,
-      }),
-      'Blocking by country or ASN.',
-    ),
-  ),
+  groups: Type.Optional(list(closed(groupFields), 'Firewall groups.')),
+  geo_rules: Type.Optional(list(closed(geoFields), 'Blocking by country or ASN.')),
   blocked_sources: Type.Optional(
     list(
       closed({
@@ -189,5 +151,3 @@ export const FleetSchema = Type.Object(
 
 export type FleetText = Static<typeof FleetSchema>;
 export type OrganisationText = Static<typeof organisation>;
-export type RuleEntry = Static<typeof groupRule>;
-export type FilterEntry = Static<typeof filter>;

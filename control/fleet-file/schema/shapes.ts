@@ -16,5 +16,3 @@ export const whole = (minimum: number, maximum: number, description: string) =>
   Type.Integer({ minimum, maximum, description });
 export const list = <T extends TSchema>(items: T, description: string, limits: object = {}) =>
   Type.Array(items, { maxItems: 100_000, description, ...limits });
-export const oneOf = <const T extends readonly string[]>(values: T, description: string) =>
-  Type.Unsafe<T[number]>({ type: 'string', enum: [...values], description });

@@ -27,7 +27,7 @@ export function readObjects<At>(
   for (const kind of KINDS as readonly Kind[]) refuseUnknown(kind, found);
   const declared = Object.entries(found).map(([name, entries]) => [
     name,
-    entries.map(({ object, at }) => ({ object, at })),
+    entries.map(({ refuse: _refuse, ...one }) => one),
   ]);
   return Object.fromEntries(declared) as DeclaredObjects<At>;
 }
@@ -48,17 +48,20 @@ function readKind<At>(
     const within: Refuse = (inside, message) =>
       refuse(pointer + (pointers[inside] ?? inside), message);
     const read = readObject(kind, value, within, outside);
+    const targets = kind.targets?.(read).map(({ pointer: inside, target }) => {
+      return { target, at: at(pointer + (pointers[inside] ?? inside)) };
+    });
     const same = byKey.get(kind.key(read));
     const other = same === undefined ? undefined : entries[same];
     if (same !== undefined && other !== undefined && kind.combine !== undefined) {
       const object = kind.combine(other.object, read, within);
-      entries[same] = { object, at: at(pointer), refuse: within };
+      entries[same] = { ...other, object, at: at(pointer), refuse: within };
       continue;
     }
     const why = other === undefined ? null : clashOf(kind, read, other.object);
     if (why !== null) within(keyPointer(kind), why);
     if (same === undefined) byKey.set(kind.key(read), entries.length);
-    entries.push({ object: read, at: at(pointer), refuse: within });
+    entries.push({ object: read, at: at(pointer), ...(targets && { targets }), refuse: within });
   }
   kind.checkAll?.(
     entries.map(({ object }) => object),
@@ -82,7 +85,8 @@ function clashOf(kind: Kind, object: object, other: object): string | null {
 }
 
 /** The field that tells objects apart in their list: the last one of the path. */
-function keyPointer({ path }: Kind): string {
+function keyPointer({ path, isNumbered }: Kind): string {
+  if (isNumbered) return '';
   return `/${/\{(\w+)\}$/.exec(path)?.[1] ?? ''}`;
 }
 
@@ -103,7 +107,11 @@ function refuseUnknown<At>(
       const { object, refuse } = entry;
       const key = reference.key(object);
       const named = known.get(key ?? '');
-      if (key === null || (named && reference.accepts?.(object, named) !== false)) continue;
+      if (key === null) continue;
+      if (named && reference.accepts?.(object, named) !== false) {
+        reference.check?.(object, named, refuse);
+        continue;
+      }
       const kinds = missing.get(entry) ?? new Set();
       const isOfMissing = other.refersTo.some((one) => kinds.has(one.kind));
       missing.set(entry, kinds.add(name));

@@ -3,7 +3,6 @@ import {
   familyOf,
   type RuleContent,
   ruleIdentity,
-  ruleKey,
 } from '@portcullis/core/firewall/rules/content.ts';
 import {
   describeRule,
@@ -11,14 +10,14 @@ import {
   joinPorts,
 } from '@portcullis/core/firewall/rules/describe.ts';
 import { difference } from '@portcullis/core/firewall/rules/difference.ts';
-import { expandEntry, isPortName, readEntry } from '@portcullis/core/firewall/rules/entry.ts';
 import { portExpression } from '@portcullis/core/net/ports.ts';
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
 import type { Owner } from '../../db/schema.ts';
 import { type Batch, UNSTAMPED } from '../../fleet/batch.ts';
-import { sentence, showCidr } from '../forms.ts';
+import { showCidr } from '../forms.ts';
 import { type Current, defineKind, type Refuse, type Spread, type Wanted } from '../kind.ts';
+import { readRules } from './rule-entries.ts';
 
 type Rule = BaselineObject['rules'][number];
 
@@ -48,10 +47,10 @@ export const baseline = defineKind<typeof BASELINE, BaselineObject, Facts>(BASEL
   /** Rules are compared and answered with their ports joined; what cannot be read is left to `check`. */
   complete({ prefix = '', rules = [] }) {
     let isRead = true;
-    const contents = readRules({ prefix, rules }, () => (isRead = false));
+    const contents = contentsOf({ prefix, rules }, () => (isRead = false));
     return { rules: isRead ? rulesOf(contents) : rules };
   },
-  check: (object, refuse) => void readRules(object, refuse),
+  check: (object, refuse) => void contentsOf(object, refuse),
   load,
   async adopt(tx, keys) {
     await sql`
@@ -92,33 +91,10 @@ function spread(entry: object): Spread[] {
 }
 
 /** Reads the rules, one a port, and refuses those that are wrong or repeat another. */
-function readRules({ prefix, rules }: BaselineObject, refuse: Refuse): RuleContent[] {
-  const terms = { family: familyOf(prefix), maxPorts: MAX_PORTS, now: new Date() };
-  const found = new Map<string, RuleContent>();
-  for (const [index, { destination_port: port, ...rule }] of rules.entries()) {
-    const at = `/rules/${index}`;
-    const text = port === null ? null : String(port);
-    if (text !== null && isPortName(text)) {
-      refuse(`${at}/destination_port`, 'Only rules of groups name ports.');
-      continue;
-    }
-    const read = readEntry({ ...rule, destination_port: text }, terms);
-    if (!read.ok) {
-      refuse(`${at}/${read.field}`, sentence(read.reason));
-      continue;
-    }
-    const expanded = expandEntry(read.value);
-    if (expanded.some((rule) => found.has(ruleKey(rule)))) {
-      refuse(at, 'This repeats a rule that stands above it, or a part of one.');
-    }
-    for (const rule of expanded) found.set(ruleKey(rule), rule);
-  }
-  return [...found.values()];
-}
-
-/** The rules of an object that was read. */
-function contentsOf(object: BaselineObject): RuleContent[] {
-  return readRules(object, () => {});
+function contentsOf({ prefix, rules }: BaselineObject, refuse: Refuse = () => {}): RuleContent[] {
+  const terms = { family: familyOf(prefix), maxPorts: MAX_PORTS, names: false };
+  const within: Refuse = (inside, why) => refuse(`/rules${inside}`, why);
+  return [...readRules(rules, within, terms).found];
 }
 
 /** Rules that differ only in their ports as one, in one order. */

@@ -9,6 +9,7 @@ import { operatorMessages } from '../../../messages/operator.ts';
 import { ActButton } from '../ActButton.tsx';
 import { OwnerPill } from '../OwnerPill.tsx';
 import { useOrganisation } from '../queries.ts';
+import { FirewallCard } from './FirewallCard.tsx';
 import { HoldingsCard } from './HoldingsCard.tsx';
 import { LimitsCard } from './LimitsCard.tsx';
 import { ServersCard } from './ServersCard.tsx';
@@ -58,6 +59,7 @@ function Detail({ slug }: { readonly slug: string }) {
               <SuggestionsCard slug={slug} />
               <HoldingsCard organisation={found} />
               <ServicesCard organisation={found} />
+              <FirewallCard slug={slug} />
               <ServersCard organisation={found} />
             </>
           )

@@ -1,11 +1,13 @@
+import type { HoldingObject } from '@portcullis/contract/schemas/declared/holding.ts';
 import { formatCidr, networkOf, parseCidr } from '@portcullis/core/net/cidr.ts';
-import { holdingsAfter } from '../../operator/index.ts';
-import type { HoldingRef } from './change.ts';
-import type { PlanDraft } from './draft.ts';
+import type { Current } from './kind.ts';
+import { holdingsAfter } from './kinds/holding.ts';
+import type { HoldingFacts } from './kinds/holding-table.ts';
 
-/** A holding as it will be when the plan has been applied. */
+/** A holding as it will be when a file has been applied. */
 interface PlannedHolding {
-  readonly ref: HoldingRef;
+  /** Null: there is none yet. */
+  readonly id: number | null;
   readonly organisation: string;
   readonly cidr: string;
   readonly since: Date;
@@ -14,27 +16,24 @@ interface PlannedHolding {
   readonly isNamed: boolean;
 }
 
-/** Returns all holdings that there will be. */
-export function plannedHoldings({ file, state }: PlanDraft): PlannedHolding[] {
-  const wanted = file.objects.holding.map(({ object }) => object);
-  return holdingsAfter(wanted, state.objects.holding).map(({ object, before, isNamed }) => {
-    const { organisation, prefix: cidr } = object;
-    const since = object.since === null ? state.now : new Date(object.since);
-    const until = object.until === null ? null : new Date(object.until);
-    const ref: HoldingRef =
-      before === null
-        ? { kind: 'new', organisation, cidr, since }
-        : { kind: 'existing', id: before.id };
-    return { ref, organisation, cidr, since, until, isNamed };
-  });
-}
-
 /** Finds the most specific planned holding that contains a target. */
 export class HoldingIndex {
   readonly #byCidr: Map<string, PlannedHolding[]>;
   readonly #now: Date;
 
-  constructor(planned: readonly PlannedHolding[], now: Date) {
+  constructor(
+    declared: readonly HoldingObject[],
+    rows: readonly Current<HoldingObject, HoldingFacts>[],
+    now: Date,
+  ) {
+    const planned = holdingsAfter(declared, rows).map(({ object, before, isNamed }) => ({
+      id: before?.id ?? null,
+      organisation: object.organisation,
+      cidr: object.prefix,
+      since: object.since === null ? now : new Date(object.since),
+      until: object.until === null ? null : new Date(object.until),
+      isNamed,
+    }));
     this.#byCidr = Map.groupBy(planned, ({ cidr }) => cidr);
     this.#now = now;
   }
@@ -47,15 +46,18 @@ export class HoldingIndex {
   find(
     organisation: string,
     target: string,
-  ): { readonly ref: HoldingRef } | { readonly ended: true } | { readonly holder: string | null } {
+  ):
+    | { readonly id: number | null }
+    | { readonly ended: true }
+    | { readonly holder: string | null } {
     const containing = this.#containing(target);
     const holder = containing.find(
       ({ since, until }) => since <= this.#now && (until === null || until > this.#now),
     );
-    if (holder?.organisation === organisation) return { ref: holder.ref };
+    if (holder?.organisation === organisation) return { id: holder.id };
     const own = containing.filter((holding) => holding.organisation === organisation);
     const later = own.find(({ since }) => since > this.#now);
-    if (later !== undefined) return { ref: later.ref };
+    if (later !== undefined) return { id: later.id };
     const ended = own.some(({ until, isNamed }) => isNamed && until !== null && until <= this.#now);
     if (ended) return { ended: true };
     return { holder: holder?.organisation ?? null };

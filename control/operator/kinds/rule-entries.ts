@@ -1,0 +1,162 @@
+import type { GroupObject } from '@portcullis/contract/schemas/declared/group.ts';
+import { FILTERS } from '@portcullis/core/filters/catalogue.ts';
+import {
+  filterKey,
+  ruleIdentity,
+  type WantedFilter,
+  type WantedRule,
+} from '@portcullis/core/firewall/rules/content.ts';
+import { describeRules } from '@portcullis/core/firewall/rules/describe.ts';
+import {
+  type EntryTerms,
+  expandEntry,
+  isPortName,
+  parsePortName,
+  readEntry,
+} from '@portcullis/core/firewall/rules/entry.ts';
+import { type Marks, readMarks } from '@portcullis/core/firewall/rules/marks.ts';
+import { countPorts, expandPorts, parsePortExpression } from '@portcullis/core/net/ports.ts';
+import { timeView } from '../../http/operations/view.ts';
+import { NAMED_PORT, sentence } from '../forms.ts';
+import type { Refuse } from '../kind.ts';
+
+type RuleEntry = GroupObject['rules'][number];
+type FilterEntry = GroupObject['filters'][number];
+type BareRule = Pick<RuleEntry, 'action' | 'protocol' | 'destination_port' | 'source_ip'> &
+  Partial<RuleEntry>;
+
+/** Rules or filters one a port, and those whose time is over in words. */
+export interface Expanded<Content> {
+  readonly found: readonly Content[];
+  readonly expired: readonly string[];
+}
+
+const IGNORE: Refuse = () => {};
+
+/** Reads rules one a port; refuses what is wrong at its pointer in the list. */
+export function readRules(
+  entries: readonly BareRule[],
+  refuse: Refuse = IGNORE,
+  terms: Partial<Pick<EntryTerms, 'family' | 'maxPorts'>> & { readonly names?: boolean } = {},
+): Expanded<WantedRule> {
+  const { names = true, ...limits } = terms;
+  const found: WantedRule[] = [];
+  const expired: string[] = [];
+  const [seen, refs, now] = [new Set<string>(), new Set<string>(), new Date()];
+  for (const [index, { destination_port: written, ...entry }] of entries.entries()) {
+    const at = `/${index}`;
+    const port = written === null ? null : String(written);
+    const isNamed = port !== null && isPortName(port);
+    if (isNamed && !(names && NAMED_PORT.test(port))) {
+      refuse(`${at}/destination_port`, names ? UUID_FIRST : 'Only rules of groups name ports.');
+      continue;
+    }
+    const read = readEntry(
+      {
+        ...entry,
+        destination_port: isNamed ? null : port,
+        namedPort: isNamed ? parsePortName(port) : null,
+      },
+      { family: null, ...limits, now },
+    );
+    if (!read.ok) {
+      refuse(`${at}/${read.field}`, sentence(read.reason));
+      continue;
+    }
+    const rules = expandEntry(read.value);
+    if (read.value.hasExpired) {
+      expired.push(...describeRules(rules));
+      continue;
+    }
+    const ref = rules[0]?.ref ?? null;
+    if (ref !== null && refs.has(ref)) refuse(`${at}/ref`, `The ref ${ref} is here twice.`);
+    if (ref !== null) refs.add(ref);
+    if (rules.some((rule) => seen.has(ruleIdentity(rule)))) {
+      refuse(at, 'This repeats a rule that stands above it, or a part of one.');
+    }
+    for (const rule of rules) {
+      if (seen.has(ruleIdentity(rule))) continue;
+      seen.add(ruleIdentity(rule));
+      found.push(rule);
+    }
+  }
+  return { found, expired };
+}
+
+const UUID_FIRST = 'Name a port of a game server by its uuid: UUID:query.';
+
+/** Reads filters one a port. */
+export function readFilters(
+  entries: readonly FilterEntry[],
+  refuse: Refuse = IGNORE,
+  maxPorts = Infinity,
+): Expanded<WantedFilter> {
+  const found = new Map<string, WantedFilter>();
+  const expired: string[] = [];
+  const [refs, now] = [new Set<string>(), new Date()];
+  for (const [index, entry] of entries.entries()) {
+    const at = `/${index}`;
+    if (!FILTERS.some((filter) => filter.type === entry.type)) {
+      const known = FILTERS.map((filter) => filter.type).join(', ');
+      refuse(`${at}/type`, `There is no filter "${entry.type}"; there are ${known}.`);
+    }
+    const ports = parsePortExpression(String(entry.port));
+    if (!ports.ok) {
+      refuse(`${at}/port`, sentence(ports.reason));
+      continue;
+    }
+    const count = countPorts(ports.value);
+    if (count > maxPorts) {
+      refuse(`${at}/port`, `At most ${maxPorts} ports are allowed in one filter.`);
+      continue;
+    }
+    const read = readMarks(entry, count, now);
+    if (!read.ok) {
+      refuse(`${at}/${read.field}`, sentence(read.reason));
+      continue;
+    }
+    const { marks, hasExpired } = read.value;
+    if (hasExpired) {
+      expired.push(`the filter ${entry.type} ${entry.port}`);
+      continue;
+    }
+    const ref = marks.ref ?? null;
+    if (ref !== null && refs.has(ref)) refuse(`${at}/ref`, `The ref ${ref} is here twice.`);
+    if (ref !== null) refs.add(ref);
+    for (const port of expandPorts(ports.value)) {
+      const filter = { type: entry.type, port, ...marks };
+      const key = filterKey(filter);
+      if (found.has(key)) refuse(at, `The filter ${key} is here twice.`);
+      found.set(key, filter);
+    }
+  }
+  return { found: [...found.values()], expired };
+}
+
+/** A rule as the file and the API write it. */
+export function ruleEntry({
+  action,
+  protocol,
+  source,
+  port,
+  namedPort,
+  ...rule
+}: WantedRule): RuleEntry {
+  const named = namedPort ? `${namedPort.server}:${namedPort.name}` : null;
+  const number = port === null ? null : String(port);
+  return {
+    action,
+    protocol,
+    destination_port: named ?? number,
+    source_ip: source,
+    ...markFields(rule),
+  };
+}
+
+export function filterEntry({ type, port, ...filter }: WantedFilter): FilterEntry {
+  return { type, port: String(port), ...markFields(filter) };
+}
+
+function markFields({ ref = null, expiresAt = null, note = null }: Partial<Marks>) {
+  return { ref, expires_at: expiresAt && timeView(expiresAt), note };
+}

@@ -1,0 +1,27 @@
+/** Texts of what an operator declares in the firewall of an organisation. */
+export const operatorFirewallMessages = {
+  title: 'Firewall',
+  lead: 'What operators and the fleet file put on its addresses. Rules of a group are written by acting for the organisation.',
+  block: 'Block sources',
+  group: (name: string) => `Group ${name}`,
+  geo: (names: string) => `Geo rule: ${names}`,
+  blocked: (target: string) => `Blocked on ${target === 'all' ? 'everything' : target}`,
+  content: (rules: number, filters: number) => `Rules: ${rules}, filters: ${filters}`,
+  nowhere: 'on no address',
+  edit: 'Edit',
+  editOf: (what: string) => `Edit ${what}`,
+  remove: 'Remove',
+  removeOf: (what: string) => `Remove ${what}`,
+  removeTitle: (what: string) => `Remove ${what}?`,
+  removeText: 'It has no effect any more as soon as the edges have the change.',
+  save: 'Save',
+  target: 'Target',
+  targetHint: 'A network or an address that the organisation holds, or all.',
+  addresses: 'Addresses and prefixes',
+  sources: 'Sources',
+  listHint: 'Separated by spaces, commas or lines.',
+  none: {
+    title: 'Nothing declared',
+    text: 'Block sources here, or name groups in the fleet file.',
+  },
+} as const;
