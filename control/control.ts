@@ -44,6 +44,7 @@ import { createMail } from './mail/index.ts';
 import { savePublicUrl } from './public-url.ts';
 import { createReadiness } from './readiness.ts';
 import { startResponse } from './response/index.ts';
+import { sftpAccessHandlers, SftpLogins } from './sftp/index.ts';
 import { StopStack } from './stop-stack.ts';
 import type { AutomaticTls } from './tls-auto/automatic-tls.ts';
 import { createWebhooks, type Webhooks } from './webhooks/index.ts';
@@ -215,7 +216,7 @@ function composeAreas(deps: AreaDeps) {
   const firewall = createFirewall({ loadSourceSets, queryEdges, publicUrl, registry, log });
   const { pid: postgresPid } = database;
   const readiness = createReadiness({ db, enforcement, postgresPid, isFleetApplied });
-  const gameServers = createGameServers({ db, registry, log });
+  const gameServers = createGameServers({ db, registry, log, sftp: new SftpLogins(db) });
   const collectors = createCollectors({ db, registry, log, watch });
   const mail = config.mail && createMail({ config: config.mail, log, registry });
   if (mail !== null) stops.push('mail', () => mail.stop());
@@ -226,6 +227,7 @@ function composeAreas(deps: AreaDeps) {
     ...gameServers.handlers,
     ...createHistory({ publicUrl }).handlers,
     ...createAccounts({ publicUrl, mail }).handlers,
+    ...sftpAccessHandlers(),
     ...createServerPeople({ publicUrl, mail }).handlers,
     ...administrationOf(config, webhooks, gameServers).handlers,
     ...createJoining().handlers,

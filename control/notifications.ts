@@ -28,7 +28,10 @@ const WAKES: Readonly<Partial<Record<Channel, Wake>>> = {
   portcullis_nodes: tellAgents,
   portcullis_enrolment: tellAgents,
   portcullis_collectors: tellAgents,
-  portcullis_access: ({ access }) => access.forget(),
+  portcullis_access(woken, channel, payload) {
+    woken.access.forget();
+    tellAgents(woken, channel, payload);
+  },
   portcullis_events: ({ events }) => events.wake(),
   portcullis_webhooks: ({ deliveries }) => deliveries.wake(),
   portcullis_restored({ onRestored }, _channel, payload) {

@@ -17,6 +17,7 @@ import type { LocalImages } from './images/local-images.ts';
 import type { Journal } from './journal/journal.ts';
 import type { Assignments, ServerRecord } from './journal/record.ts';
 import type { Server, ServerEvents } from './server/server.ts';
+import { SftpDoor, type SftpDoorOptions } from './sftp/door.ts';
 
 /** Changes within this time go into one heartbeat. */
 const REPORT_DELAY_MS = 100;
@@ -46,6 +47,8 @@ export interface NodeAgentOptions {
   readonly disk: Pick<GuardOptions, 'measure' | 'freeBytes' | 'pauseMs'>;
   /** Opens the folder of a server for its people. */
   readonly openFolder: FileServiceOptions['openFolder'];
+  /** Where people connect by SFTP; null: nowhere. */
+  readonly sftp: Pick<SftpDoorOptions, 'listen' | 'stateDir'> | null;
 }
 
 /**
@@ -60,6 +63,7 @@ export class NodeAgent {
   readonly #servers = new Map<string, Server>();
   readonly #disk: DiskGuard;
   readonly #files: FileService;
+  readonly #sftp: SftpDoor | null;
   #assignments: Assignments | null = null;
   /** Null until the engine has described itself; heartbeats wait for it. */
   #engine: NodeEngine | null = null;
@@ -97,6 +101,8 @@ export class NodeAgent {
       onError: (uuid, error) => log.debug({ uuid, error }, 'a server folder was not measured'),
     });
     this.#files = this.#createFiles();
+    const { sftp } = options;
+    this.#sftp = sftp && new SftpDoor({ ...sftp, control: this.#control, files: this.#files, log });
   }
 
   /** Loads the servers of the journal; neither control nor the engine need to answer. */
@@ -111,6 +117,7 @@ export class NodeAgent {
     link.onRefused((reason) => this.#log.error({ reason }, 'control refuses this node'));
     link.onNotice((notice) => {
       if (notice.kind === 'node.assignments') this.#session.poke();
+      if (notice.kind === 'node.access') void this.#sftp?.check();
     });
     link.onCall(async (call) => {
       if (call.kind === 'node.image') return this.#makeImage(call.name);
@@ -122,6 +129,12 @@ export class NodeAgent {
     this.#session.start();
     this.#disk.start();
     this.#files.start();
+    this.#sftp?.start();
+  }
+
+  /** The port of SFTP; null: it is not served. */
+  get sftpPort(): Promise<number> | null {
+    return this.#sftp?.listening ?? null;
   }
 
   /** Stops the agent; servers keep running. */
@@ -133,6 +146,7 @@ export class NodeAgent {
     const stopped = this.#session.stop();
     await this.#options.link.close();
     await this.#disk.stop();
+    await this.#sftp?.stop();
     await this.#files.stop();
     await stopped;
     await Promise.all([...this.#servers.values()].map((server) => server.close()));
@@ -191,6 +205,8 @@ export class NodeAgent {
       this.#serverOf(assignment.uuid).assign(assignment, egg);
     }
     for (const [uuid, server] of this.#servers) if (!assigned.has(uuid)) server.retire();
+    // Servers that were suspended or moved away.
+    void this.#sftp?.check();
   }
 
   #serverOf(uuid: string): Server {

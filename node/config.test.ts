@@ -13,6 +13,7 @@ const CONFIG: NodeConfig = {
   closedNetworks: ['10.0.0.0/8', '2001:db8::/32'],
   openNetworks: ['192.168.7.0/24'],
   accounts: { first: 300_000, last: 300_999 },
+  sftp: null,
   onStop: 'end',
 };
 const read = (value: unknown) => readConfig({ [CONFIG_VARIABLE]: JSON.stringify(value) });

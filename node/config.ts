@@ -1,6 +1,14 @@
 import { filled, readProcessConfig } from '@portcullis/agent/process-config.ts';
 import { formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
-import { array, integer, object, oneOf, type Static } from '@portcullis/link/messages/schema.ts';
+import {
+  array,
+  integer,
+  nullable,
+  object,
+  oneOf,
+  type Static,
+  text,
+} from '@portcullis/link/messages/schema.ts';
 import { checkAccounts } from './server-folder/account-range.ts';
 
 /** The configuration of a node's process. */
@@ -24,6 +32,8 @@ const configSchema = object({
   openNetworks: array(filled, 10_000),
   /** The uids and gids of the servers, one each; used if the agent is root. */
   accounts: object({ first: integer(1, 2 ** 32), last: integer(1, 2 ** 32) }),
+  /** Where people connect to the files of servers by SFTP; null: nowhere. */
+  sftp: nullable(object({ host: text(255), port: integer(0, 65_535) })),
   /** The fate of the servers when the node stops; a killed node always leaves them running. */
   onStop: oneOf('leave', 'end'),
 });
@@ -43,6 +53,15 @@ export function readConfig(env: NodeJS.ProcessEnv): NodeConfig {
     closedNetworks: canonicalNetworks(config.closedNetworks),
     openNetworks: canonicalNetworks(config.openNetworks),
   };
+}
+
+/** Parses `[ADDRESS:]PORT`, or `off`. Throws on anything else. */
+export function parseSftpListen(value: string): NodeConfig['sftp'] {
+  if (value === 'off') return null;
+  const { host = '::', port = '' } =
+    /^(?:\[?(?<host>[0-9a-fA-F.:]+)\]?:)?(?<port>\d{1,5})$/.exec(value)?.groups ?? {};
+  if (port === '' || Number(port) > 65_535) throw new Error('it is [ADDRESS:]PORT, or off');
+  return { host, port: Number(port) };
 }
 
 /** Parses a comma-separated list. Throws on an entry that is not a network. */

@@ -1,12 +1,20 @@
 import { request } from '@portcullis/agent/request.ts';
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import type { ServerAssignment } from '@portcullis/core/game-servers/power.ts';
-import { PROTOCOL_VERSION } from '@portcullis/link/messages/messages.ts';
+import { type ControlReply, PROTOCOL_VERSION } from '@portcullis/link/messages/messages.ts';
 import type { NodeHeartbeat, NodePage, NodeWelcome } from '@portcullis/link/messages/node.ts';
+import type {
+  SftpAdmitted,
+  SftpLogin,
+  SftpRights,
+  SftpSessionRef,
+} from '@portcullis/link/messages/sftp.ts';
 import type { AgentSide } from '@portcullis/link/transport/transport.ts';
 import type { Assignments } from './journal/record.ts';
 
 const MAX_PAGES = 10_000;
+/** A client waits no longer. */
+const LOGIN_MS = 8_000;
 
 /** The node's requests to control; each may reject with `LinkError` or `RefusedByControl`. */
 export class ControlClient {
@@ -47,6 +55,21 @@ export class ControlClient {
   async heartbeat(message: Omit<NodeHeartbeat, 'kind' | 'instance'>): Promise<void> {
     const heartbeat = { kind: 'node.heartbeat', instance: this.#instance, ...message } as const;
     await request(this.#link, heartbeat, 'done');
+  }
+
+  async sftpLogin(
+    login: Omit<SftpLogin, 'kind'>,
+  ): Promise<SftpAdmitted | Extract<ControlReply, { kind: 'sftp.denied' }>> {
+    const reply = await this.#link.request({ kind: 'sftp.login', ...login }, LOGIN_MS);
+    if (reply.kind === 'sftp.admitted' || reply.kind === 'sftp.denied') return reply;
+    const detail = reply.kind === 'refused' ? reply.detail : 'Control does not know SFTP.';
+    return { kind: 'sftp.denied', reason: detail };
+  }
+
+  /** In the order of the sessions; null: it has ended. */
+  async sftpCheck(sessions: readonly SftpSessionRef[]): Promise<SftpRights['rights']> {
+    const check = { kind: 'sftp.check', sessions } as const;
+    return (await request(this.#link, check, 'sftp.rights')).rights;
   }
 
   #page(revision: string | null, cursor: string | null): Promise<NodePage> {

@@ -4,6 +4,7 @@ import { NodeAgent } from './agent.ts';
 import type { ApplyConfigFiles } from './config-files/apply.ts';
 import { freeSpace } from './disk/free-space.ts';
 import { createMeasureDisk, type MeasureDisk } from './disk/measure.ts';
+import type { NodeConfig } from './config.ts';
 import type { Engine } from './engine/engine.ts';
 import type { LocalImages } from './images/local-images.ts';
 import { Journal } from './journal/journal.ts';
@@ -28,6 +29,8 @@ export interface NodeOptions {
   readonly accounts: AccountRange | null;
   readonly applyConfigFiles: ApplyConfigFiles;
   readonly log: Log;
+  /** Where people connect by SFTP; default: nowhere. */
+  readonly sftp?: NodeConfig['sftp'];
   readonly measurePauseMs?: number;
   /** How folders are measured; by default by walking them. */
   readonly measure?: MeasureDisk;
@@ -56,6 +59,7 @@ export function createNode(options: NodeOptions): NodeAgent {
     journal,
     log,
     images: options.images ?? null,
+    sftp: options.sftp ? { listen: options.sftp, stateDir } : null,
     openFolder: (uuid) => folders.openBuilt(uuid),
     disk: {
       measure: options.measure ?? createMeasureDisk(),

@@ -51,6 +51,7 @@ function configured(t: TestContext, changes: Partial<NodeConfig>): Started {
     closedNetworks: [],
     openNetworks: [],
     accounts: DEFAULT_ACCOUNTS,
+    sftp: null,
     onStop: 'leave',
     ...changes,
   };

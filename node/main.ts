@@ -109,6 +109,7 @@ async function startAgent(): Promise<NodeAgent> {
       stateDir: resolve(stateDir),
       accounts: isRoot ? config.accounts : null,
       applyConfigFiles: createApplyConfigFiles(),
+      sftp: config.sftp,
       log,
     });
     if (isRoot) checkMount();

@@ -19,12 +19,22 @@ interface NodeOptions {
   readonly engine?: string;
   readonly dockerHost?: string;
   readonly closedNetworks?: string;
+  readonly sftpListen?: string;
   readonly openNetworks?: string;
   readonly imagePull?: string;
   readonly accounts?: string;
   readonly credentialFile?: string;
   readonly logLevel?: string;
 }
+
+const HELP = `
+  sudo portcullis nodes enrol node-1 --save      once, on the host of control: see "portcullis nodes --help"
+  sudo portcullis node --name node-1
+  portcullis node --name try-out --engine process
+
+Registries that need an account: log in with "docker login" as the account that this agent runs as.
+The credential may also be in PORTCULLIS_NODE_CREDENTIAL. Servers continue to run while the node is stopped; after a
+restart it takes them over.`;
 
 export function addNode(program: Command): void {
   const node = program
@@ -60,19 +70,13 @@ export function addNode(program: Command): void {
       '--accounts <first-last>',
       'uids and gids of the servers as root, one each (default: 200000-524287 without those of /etc/subuid and the like)',
     )
+    .option(
+      '--sftp-listen <[address:]port>',
+      'where people connect to files of servers by SFTP, or off (default: 2022)',
+    )
     .option('--credential-file <file>', 'its credential (default: in the data directory)')
     .option('--log-level <level>', 'fatal, error, warn, info or debug')
-    .addHelpText(
-      'after',
-      `
-  sudo portcullis nodes enrol node-1 --save      once, on the host of control: see "portcullis nodes --help"
-  sudo portcullis node --name node-1
-  portcullis node --name try-out --engine process
-
-Registries that need an account: log in with "docker login" as the account that this agent runs as.
-The credential may also be in PORTCULLIS_NODE_CREDENTIAL. Servers continue to run while the node is stopped; after a
-restart it takes them over.`,
-    )
+    .addHelpText('after', HELP)
     .action(runNode);
   addMount(node);
   addJoin(node, 'node', (_file, options: NodeOptions) => runNode(options));
@@ -136,6 +140,7 @@ async function nodeConfig(options: NodeOptions): Promise<NodeConfig> {
     stateDir: join(dataDir, 'node'),
     engine: parseEngine(options.engine ?? 'docker'),
     ...(await engineSettings(options)),
+    sftp: await sftpListen(options.sftpListen, '2022'),
     onStop: 'leave',
   };
 }
@@ -174,6 +179,19 @@ export async function engineSettings(options: {
     closedNetworks: networksOf('--closed-networks', networks, parseNetworks),
     openNetworks: networksOf('--open-networks', opened, parseNetworks),
   };
+}
+
+/** Where the node serves SFTP, from the option, else from the environment. */
+export async function sftpListen(
+  option: string | undefined,
+  otherwise: string,
+): Promise<NodeConfig['sftp']> {
+  const { parseSftpListen } = await import('@portcullis/node/config.ts');
+  try {
+    return parseSftpListen(option ?? (process.env['PORTCULLIS_NODE_SFTP_LISTEN'] || otherwise));
+  } catch (error) {
+    throw usageError(`--sftp-listen: ${(error as Error).message}`);
+  }
 }
 
 async function accountsOf(text: string | null): Promise<NodeConfig['accounts']> {

@@ -80,6 +80,7 @@ test('a node and a collector end with their supervisor at any moment of their st
     closedNetworks: [],
     openNetworks: [],
     accounts: { first: 200_000, last: 524_287 },
+    sftp: null,
     onStop: 'leave',
   };
   const text = JSON.stringify(config);

@@ -4,7 +4,7 @@ import type { FleetFile } from '@portcullis/control/fleet-file/desired.ts';
 import type { NodeConfig } from '@portcullis/node/config.ts';
 import { HostManagement, parseManagement } from '../agents/management.ts';
 import { edgeProcess, nodeProcess, type ProcessSpec, programOf } from '../agents/processes.ts';
-import { engineSettings, parseEngine } from '../commands/node.ts';
+import { engineSettings, parseEngine, sftpListen } from '../commands/node.ts';
 import {
   controlConfig,
   controlEnvironment,
@@ -313,6 +313,7 @@ async function startNode(
     ...(await engineSettings(
       options.dockerHost === undefined ? {} : { dockerHost: options.dockerHost },
     )),
+    sftp: await sftpListen(undefined, 'off'),
     // Docker supervises containers while the node is stopped; nothing supervises plain processes.
     onStop: engine === 'docker' ? 'leave' : 'end',
   };

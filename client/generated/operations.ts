@@ -2725,6 +2725,20 @@ export type NewPasskey = {
   readonly credential: Readonly<Record<string, unknown>>;
 };
 
+export type NewSftpPassword = {
+  readonly name: string;
+  /** Days until it ends. */
+  readonly days: number;
+  readonly password: string;
+};
+
+export type NewSshKey = {
+  readonly name: string;
+  /** The line of a .pub file: Ed25519, ECDSA, or RSA of 2048 bits and more. */
+  readonly public_key: string;
+  readonly password: string;
+};
+
 export type NodeInput = {
   /** MiB that it offers to servers that are placed. Default: without limit. */
   readonly memory?: number | null;
@@ -3576,6 +3590,36 @@ export type Sessions = {
     readonly created_at: string;
     readonly last_seen_at: string;
   }>;
+};
+
+export type SftpAccess = {
+  readonly data: {
+    readonly keys: ReadonlyArray<{
+      readonly id: number;
+      readonly name: string;
+      readonly type: string;
+      /** As ssh-keygen -l shows it. */
+      readonly fingerprint: string;
+      readonly created_at: string;
+      readonly last_used_at: string | null;
+    }>;
+    readonly passwords: ReadonlyArray<{
+      readonly id: number;
+      readonly name: string;
+      readonly created_at: string;
+      readonly last_used_at: string | null;
+      readonly expires_at: string;
+    }>;
+  };
+};
+
+/** Shown this once. */
+export type SftpPassword = {
+  readonly data: {
+    readonly id: number;
+    readonly password: string;
+    readonly expires_at: string;
+  };
 };
 
 export type SignInRequest = {
@@ -4470,6 +4514,46 @@ export interface PortalOperations {
   /** Delete a passkey. */
   deletePasskey: {
     params: { passkey: number };
+    query: never;
+    body: never;
+    headers: never;
+    result: Done;
+  };
+  /** Read SSH keys and SFTP passwords. */
+  readSftpAccess: {
+    params: {};
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: SftpAccess;
+  };
+  /** Add an SSH key. */
+  addSshKey: {
+    params: {};
+    query: never;
+    body: NewSshKey;
+    headers: never;
+    result: Done;
+  };
+  /** Delete an SSH key. */
+  deleteSshKey: {
+    params: { ssh_key: number };
+    query: never;
+    body: never;
+    headers: never;
+    result: Done;
+  };
+  /** Make an SFTP password. */
+  makeSftpPassword: {
+    params: {};
+    query: never;
+    body: NewSftpPassword;
+    headers: never;
+    result: SftpPassword;
+  };
+  /** Delete an SFTP password. */
+  deleteSftpPassword: {
+    params: { sftp_password: number };
     query: never;
     body: never;
     headers: never;
@@ -5609,6 +5693,11 @@ renewRecoveryCodes POST /account/recovery-codes
 beginPasskey POST /account/passkeys/options
 addPasskey POST /account/passkeys
 deletePasskey DELETE /account/passkeys/{passkey}
+readSftpAccess GET /account/sftp
+addSshKey POST /account/ssh-keys
+deleteSshKey DELETE /account/ssh-keys/{ssh_key}
+makeSftpPassword POST /account/sftp-passwords
+deleteSftpPassword DELETE /account/sftp-passwords/{sftp_password}
 listMembers GET /organisations/{organisation}/members
 changeMember PUT /organisations/{organisation}/members/{member}
 removeMember DELETE /organisations/{organisation}/members/{member}

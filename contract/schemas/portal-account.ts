@@ -6,6 +6,7 @@ import {
   choice,
   choiceOrNull,
   id,
+  integer,
   natural,
   object,
   openChoice,
@@ -151,6 +152,42 @@ export const TotpSetup = answer('TotpSetup', {
 export const TotpCode = sent('TotpCode', { code });
 export const RecoveryCodes = answer('RecoveryCodes', 'Shown this once; each works once.', {
   recovery_codes: Type.Array(Type.String()),
+});
+export const SftpAccess = answer('SftpAccess', {
+  keys: arrayOf({
+    id: id(),
+    name: Type.String(),
+    type: Type.String({ examples: ['ssh-ed25519'] }),
+    fingerprint: Type.String({ description: 'As ssh-keygen -l shows it.' }),
+    created_at: timestamp(),
+    last_used_at: timestampOrNull(),
+  }),
+  passwords: arrayOf({
+    id: id(),
+    name: Type.String(),
+    created_at: timestamp(),
+    last_used_at: timestampOrNull(),
+    expires_at: timestamp(),
+  }),
+});
+export const NewSshKey = sent('NewSshKey', {
+  name: sentName,
+  public_key: sentText({
+    minLength: 1,
+    maxLength: 4096,
+    description: 'The line of a .pub file: Ed25519, ECDSA, or RSA of 2048 bits and more.',
+  }),
+  password,
+});
+export const NewSftpPassword = sent('NewSftpPassword', {
+  name: sentName,
+  days: integer({ minimum: 1, maximum: 365, description: 'Days until it ends.' }),
+  password,
+});
+export const SftpPassword = answer('SftpPassword', 'Shown this once.', {
+  id: id(),
+  password: Type.String(),
+  expires_at: timestamp(),
 });
 export const Done = answer('Done', { done: Type.Boolean() });
 

@@ -1,5 +1,6 @@
 import { ABILITIES, OPERATOR_ABILITIES } from '@portcullis/core/access/abilities.ts';
 import { parseKey } from '@portcullis/core/access/key-format.ts';
+import { subscriberBlock } from '@portcullis/core/net/subscriber.ts';
 import { parseAddress } from '@portcullis/core/net/address.ts';
 import { type Cidr, containsAddress } from '@portcullis/core/net/cidr.ts';
 import type { Parsed } from '@portcullis/core/net/parsed.ts';
@@ -226,17 +227,4 @@ function tooMany({ capacity, perSecond, what }: Tried): Problem {
       },
     },
   );
-}
-
-/**
- * The block of one subscriber: an IPv4 address, or an IPv6 /64. Sources are canonical, so the first groups of an IPv6
- * address may be shortened by `::`.
- */
-export function subscriberBlock(source: string): string {
-  if (!source.includes(':')) return source;
-  const [head = '', tail] = source.split('::');
-  const groups = head === '' ? [] : head.split(':');
-  const after = tail === undefined || tail === '' ? [] : tail.split(':');
-  const zeros = tail === undefined ? 0 : 8 - groups.length - after.length;
-  return [...groups, ...Array.from({ length: zeros }, () => '0'), ...after].slice(0, 4).join(':');
 }

@@ -49,7 +49,7 @@ export {
   revokeKeys,
   suspendKeys,
 } from './key-store.ts';
-export { subscriberBlock, unauthenticated } from './authenticate.ts';
+export { unauthenticated } from './authenticate.ts';
 export {
   changeKeys,
   createKey,

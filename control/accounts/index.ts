@@ -21,7 +21,9 @@ export {
   withdrawServerLink,
 } from './links/link-store.ts';
 export { type LinkDeps, makeLink } from './links/link-mail.ts';
-export { findPersonByEmail, requireEmail } from './person-store.ts';
+export { auditOwn, DONE } from './call.ts';
+export { findPersonByEmail, refuse, requireEmail } from './person-store.ts';
+export { requirePassword } from './prove.ts';
 export { giveRights, loadServerPeople, lockRights, takeRights } from './server-rights-store.ts';
 
 /** People: how they sign in, what they belong to, and links. */

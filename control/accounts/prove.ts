@@ -1,6 +1,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { subscriberBlock } from '@portcullis/core/net/subscriber.ts';
 import { sql } from 'kysely';
-import { type Person, subscriberBlock, unauthenticated } from '../access/index.ts';
+import { type Person, unauthenticated } from '../access/index.ts';
 import type { Reader, Tx } from '../db/database.ts';
 import { invalidValue, Problem } from '../problem.ts';
 import { deriveHash } from './hashing.ts';

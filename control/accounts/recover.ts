@@ -9,8 +9,8 @@ import { forgetDevices } from './session-store.ts';
 
 /**
  * Gives an account to the person that has its address: a new password, and everything ends by which somebody could enter
- * or come back: sessions, passkeys, the authenticator app, recovery codes, remembered devices, links for a new password,
- * and links that the account made. Its roles stay. API keys are the organisation's and stay too.
+ * or come back: sessions, passkeys, SSH keys and SFTP passwords, the authenticator app, recovery codes, remembered devices,
+ * links for a new password, and links that the account made. Its roles stay. API keys are the organisation's and stay too.
  */
 export async function recover(
   tx: Tx,
@@ -21,6 +21,8 @@ export async function recover(
     update people set password_hash = ${passwordHash}, proven_at = coalesce(proven_at, now())
      where id = ${id}`.execute(tx);
   await endSessions(tx, id, null);
+  await sql`delete from person_ssh_keys where person_id = ${id}`.execute(tx);
+  await sql`delete from sftp_passwords where person_id = ${id}`.execute(tx);
   await sql`delete from passkeys where person_id = ${id}`.execute(tx);
   await sql`delete from passkey_challenges where person_id = ${id}`.execute(tx);
   await removeSecondFactor(tx, id);

@@ -140,6 +140,9 @@ const SPEECH: {
   'collector.report': 'itself',
   'node.hello': 'itself',
   'node.sync': 'itself',
+  // Answered by the id of the node, for its own servers.
+  'sftp.login': 'itself',
+  'sftp.check': 'itself',
   'edge.confirm': {
     isSilent: ({ refused }) => refused.length === 0,
     bind: (request, scope, keep) => ({

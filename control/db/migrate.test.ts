@@ -17,6 +17,7 @@ const APPLIED = [
   ['0009-unanswered-only.sql', 'f142698a63854aead6311f6d33e33009428102caa6d421557df0725fb68a1781'],
   ['0012-server-swap.sql', 'b567a1798709a53daa6fe4a440af0565cfb0e7b2efcd94d96772bf196c5d8c01'],
   ['0013-server-people.sql', 'a2a6f4938f7bb0a4196191ecc7ac62349cea476e6742e8d86a05b35b46d4f08f'],
+  ['0014-sftp.sql', '96700543503608c754e1de031c45210415eb8bff33eb6b4370a6f24133bab3c5'],
   ['0015-baseline-owner.sql', '27b4640da96f9438c794f06e05eb3a7edb0b43a948740cadd73c11db495a1353'],
 ];
 const two = { name: '0002-more.sql', text: '', hash: 'b' };

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { keyActor } from '../access/index.ts';
+import { type Actor, keyActor } from '../access/index.ts';
 import type { Reader, Tx } from '../db/database.ts';
 import type { ActorKind } from '../db/schema.ts';
 import type { CallerCall } from '../http/operations/operation.ts';
@@ -34,13 +34,27 @@ export async function recordActivity(
   action: string,
   detail: Readonly<Record<string, unknown>>,
 ): Promise<void> {
-  const { kind, name, source } = keyActor(call);
-  const { slice } = call.params;
   const door: Door = call.by.kind === 'key' ? 'api' : 'portal';
+  await recordDone(tx, call.params.slice, { ...keyActor(call), door }, action, detail);
+}
+
+/** The actor of an entry, and how and from where it came. */
+interface Doer extends Pick<Actor, 'kind' | 'name' | 'source'> {
+  readonly door: Door;
+}
+
+/** Records what was done with a server by somebody who is no caller of an operation. */
+export async function recordDone(
+  tx: Tx,
+  server: string,
+  { kind, name, source, door }: Doer,
+  action: string,
+  detail: Readonly<Record<string, unknown>>,
+): Promise<void> {
   const text = JSON.stringify(fitting(detail));
   const { rows: repeated } = await sql`
     update server_activity set times = times + 1, at = now()
-     where id = (select max(id) from server_activity where server = ${slice})
+     where id = (select max(id) from server_activity where server = ${server})
        and actor_kind = ${kind} and actor = ${name} and door = ${door} and action = ${action}
        and source is not distinct from ${source}::inet and detail = ${text}::jsonb
        and at > now() - interval '1 minute'
@@ -48,9 +62,9 @@ export async function recordActivity(
   if (repeated.length > 0) return;
   const { rows } = await sql<{ id: number }>`
     insert into server_activity (server, actor_kind, actor, door, source, action, detail)
-    values (${slice}, ${kind}, ${name}, ${door}, ${source}::inet, ${action}, ${text}::jsonb)
+    values (${server}, ${kind}, ${name}, ${door}, ${source}::inet, ${action}, ${text}::jsonb)
     returning id`.execute(tx);
-  if ((rows[0]?.id ?? 0) % 100 === 0) await forgetOld(tx, slice);
+  if ((rows[0]?.id ?? 0) % 100 === 0) await forgetOld(tx, server);
 }
 
 /** The characters of a text that are kept where an entry is too large, and the items of a list. */

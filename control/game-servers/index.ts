@@ -10,10 +10,10 @@ import { createHandlers, type GameServerHandlers } from './handlers.ts';
 import { startLostNodes } from './openings/lost-nodes.ts';
 import { NodeCalls, type Silence, type Timeouts } from './nodes/calls.ts';
 import { admitAgent } from '../agent-credential.ts';
-import { NodeHandler } from './nodes/node-handler.ts';
+import { NodeHandler, type SftpAnswers } from './nodes/node-handler.ts';
 import { PowerStates } from './nodes/power-states.ts';
 
-export { recordActivity } from './activity.ts';
+export { recordActivity, recordDone } from './activity.ts';
 export { requireServer, type ServerCall } from './require-server.ts';
 export { type EggFile, type FoundEgg, loadStoredEgg, saveEggs, sweepEggs } from './eggs.ts';
 export { LIMIT_COLUMNS } from './limits.ts';
@@ -29,6 +29,8 @@ export interface GameServerDeps {
   readonly db: Db;
   readonly registry: Registry;
   readonly log: Logger;
+  /** Answers nodes about people who connect to their SFTP servers. */
+  readonly sftp: SftpAnswers;
   /** For tests; by default the timeouts of the interface. */
   readonly timeouts?: Timeouts;
 }
@@ -51,11 +53,11 @@ export interface GameServers {
 }
 
 export function createGameServers(deps: GameServerDeps): GameServers {
-  const { db, registry, log } = deps;
+  const { db, registry, log, sftp } = deps;
   const powers = new PowerStates();
   const events = createGameServerEvents(log, registry, powers);
   const calls = new NodeCalls(events, deps.timeouts);
-  const nodes = new NodeHandler({ db, powers, events });
+  const nodes = new NodeHandler({ db, powers, events, sftp });
   return {
     handlers: createHandlers(calls),
     async agentHandler(from, request) {

@@ -86,6 +86,8 @@ export async function serveLinks(deps: LinkDeps): Promise<Links> {
         fleet.announce();
       } else if (channel === 'portcullis_nodes' && payload !== null) {
         all.notify({ kind: 'node.assignments', nodes: [payload] });
+      } else if (channel === 'portcullis_access') {
+        all.notify({ kind: 'node.access' });
       } else if (channel === 'portcullis_enrolment') {
         const isNamed = ({ name }: AgentRef): boolean => payload === null || name === payload;
         all.recheck((agent) => agent.kind !== 'collector' && isNamed(agent));

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { createAdministration } from '../administration/index.ts';
 import { createAccounts, releaseHashing } from '../accounts/index.ts';
 import { createServerPeople } from '../server-people/index.ts';
+import { sftpAccessHandlers, SftpLogins } from '../sftp/index.ts';
 import { createJoining } from '../joining/index.ts';
 import { createHistory } from '../history/index.ts';
 import { type Access, createAccess, createKey } from '../access/index.ts';
@@ -101,7 +102,8 @@ export async function startEnvironment(
   });
   const access = createAccess({ db, log });
   const registry = createRegistry();
-  const gameServers = createGameServers({ db, registry, log, ...TEST_DEADLINES });
+  const sftp = new SftpLogins(db);
+  const gameServers = createGameServers({ db, registry, log, sftp, ...TEST_DEADLINES });
   const nodes = createMemoryLink(gameServers.agentHandler, gameServers.admit);
   gameServers.useLink(nodes.control);
   const ground = { db, events, access, log, queryEdges, registry, gameServers };
@@ -152,6 +154,14 @@ const ADMINISTRATION = {
 
 const GOOD = { ok: true, detail: 'As it should be.' };
 
+function peopleHandlers(publicUrl: string) {
+  return {
+    ...createAccounts({ publicUrl, mail: null }).handlers,
+    ...sftpAccessHandlers(),
+    ...createServerPeople({ publicUrl, mail: null }).handlers,
+  };
+}
+
 function serverDeps({
   db,
   events,
@@ -179,8 +189,7 @@ function serverDeps({
       ...firewall.handlers,
       ...gameServers.handlers,
       ...history.handlers,
-      ...createAccounts({ publicUrl, mail: null }).handlers,
-      ...createServerPeople({ publicUrl, mail: null }).handlers,
+      ...peopleHandlers(publicUrl),
       ...createJoining().handlers,
       ...createAdministration({
         ...ADMINISTRATION,

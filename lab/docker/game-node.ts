@@ -102,6 +102,7 @@ export class GameNode {
       closedNetworks: [],
       openNetworks: [],
       accounts: DEFAULT_ACCOUNTS,
+      sftp: null,
       onStop: 'leave',
       ...this.#changes,
     };

@@ -135,6 +135,8 @@ export function audienceOf(notice: Notice): {
       return { kinds: ['edge', 'collector'], names: null };
     case 'collectors':
       return { kinds: ['collector'], names: null };
+    case 'node.access':
+      return { kinds: ['node'], names: null };
     case 'node.assignments':
     default:
       return { kinds: ['node'], names: notice.nodes };

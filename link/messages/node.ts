@@ -5,6 +5,7 @@ import type {
   ServerResources,
 } from '@portcullis/core/game-servers/power.ts';
 import { egg } from './egg.ts';
+import { SFTP_NOTICES, SFTP_REPLIES, SFTP_REQUESTS } from './sftp.ts';
 import {
   array,
   boolean,
@@ -140,19 +141,22 @@ export const NODE_ANSWERS = kinds({
 export type NodeAnswer = StaticUnion<typeof NODE_ANSWERS>;
 
 /** Requests of a node. All are idempotent. Control ignores what a node reports about servers of other nodes. */
-export const NODE_REQUESTS = kinds({
-  /** The first message on every connection. */
-  'node.hello': { protocolVersion, instance },
-  /** Requests all servers of this node, in pages. */
-  'node.sync': {
-    instance,
-    cursor: nullable(cursor),
-    /** The revision that the node has on disk; null for none. If it is current, the reply is one empty page. */
-    revision: nullable(cursor),
-  },
-  /** Sent every `heartbeatMs`, and at once when a build changes. Names every server of the node. */
-  'node.heartbeat': { instance, engine, builds: array(build, MAX_SERVERS_OF_NODE) },
-});
+export const NODE_REQUESTS = {
+  ...kinds({
+    /** The first message on every connection. */
+    'node.hello': { protocolVersion, instance },
+    /** Requests all servers of this node, in pages. */
+    'node.sync': {
+      instance,
+      cursor: nullable(cursor),
+      /** The revision that the node has on disk; null for none. If it is current, the reply is one empty page. */
+      revision: nullable(cursor),
+    },
+    /** Sent every `heartbeatMs`, and at once when a build changes. Names every server of the node. */
+    'node.heartbeat': { instance, engine, builds: array(build, MAX_SERVERS_OF_NODE) },
+  }),
+  ...SFTP_REQUESTS,
+};
 export type NodeRequest = StaticUnion<typeof NODE_REQUESTS>;
 export type NodeHello = Static<(typeof NODE_REQUESTS)['node.hello']>;
 export type NodeSync = Static<(typeof NODE_REQUESTS)['node.sync']>;
@@ -192,20 +196,23 @@ export const serverAssignment = object<ServerAssignment>({
 /** Eggs by digest. Nodes also store them on disk. */
 export const eggs = record(DIGEST, egg);
 
-export const NODE_REPLIES = kinds({
-  'node.welcome': { protocolVersion, heartbeatMs: periodMs, resyncMs: periodMs },
-  /** One page of a sync. A node acts on nothing before the last page. */
-  'node.page': {
-    revision: cursor,
-    /** The revision in the request is current; the page is empty. */
-    unchanged: boolean,
-    servers: array(serverAssignment, MAX_SERVERS_OF_NODE),
-    /** Eggs: those that servers of this page name and no earlier page carried. */
-    eggs,
-    /** Null on the last page. */
-    next: nullable(cursor),
-  },
-});
+export const NODE_REPLIES = {
+  ...kinds({
+    'node.welcome': { protocolVersion, heartbeatMs: periodMs, resyncMs: periodMs },
+    /** One page of a sync. A node acts on nothing before the last page. */
+    'node.page': {
+      revision: cursor,
+      /** The revision in the request is current; the page is empty. */
+      unchanged: boolean,
+      servers: array(serverAssignment, MAX_SERVERS_OF_NODE),
+      /** Eggs: those that servers of this page name and no earlier page carried. */
+      eggs,
+      /** Null on the last page. */
+      next: nullable(cursor),
+    },
+  }),
+  ...SFTP_REPLIES,
+};
 export type NodeWelcome = Static<(typeof NODE_REPLIES)['node.welcome']>;
 export type NodePage = Static<(typeof NODE_REPLIES)['node.page']>;
 
@@ -220,10 +227,13 @@ const INSTRUCTIONS = kinds({
   },
 });
 
-export const NODE_NOTICES = kinds({
-  /** Servers of these nodes changed. */
-  'node.assignments': { nodes: array(agentName, 10_000) },
-});
+export const NODE_NOTICES = {
+  ...kinds({
+    /** Servers of these nodes changed. */
+    'node.assignments': { nodes: array(agentName, 10_000) },
+  }),
+  ...SFTP_NOTICES,
+};
 
 /** Calls of control to a node. */
 export const NODE_CALLS = kinds({

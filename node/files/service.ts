@@ -2,7 +2,12 @@ import { parseDenylist } from '@portcullis/core/game-servers/files/denylist.ts';
 import { FILE_RIGHTS, type FileRight } from '@portcullis/core/access/server-rights.ts';
 import { describeError, type Log } from '@portcullis/core/log.ts';
 import { Limiter } from '@portcullis/link/limiter.ts';
-import type { FileAnswer, FileCall, FileOperation } from '@portcullis/link/messages/files.ts';
+import type {
+  FileAnswer,
+  FileAnswerOf,
+  FileCall,
+  FileOperation,
+} from '@portcullis/link/messages/files.ts';
 import type { DiskUse, MeasureDisk } from '../disk/measure.ts';
 import { EngineError } from '../engine/engine.ts';
 import { Refusal } from '../server-folder/folder.ts';
@@ -61,6 +66,13 @@ export interface FileServiceOptions {
   readonly log: Log;
 }
 
+export interface FileActivity {
+  readonly door: 'link' | 'sftp';
+  readonly operation: string;
+  readonly path?: string;
+  readonly outcome: string;
+}
+
 interface Shared extends Pick<ServerFiles, 'quota' | 'jobs' | 'changes' | 'inUse'> {
   limitMib: number;
   readonly slots: Limiter;
@@ -110,8 +122,46 @@ export class FileService {
     const untilMs = performance.now() + withinMs * WORK_SHARE;
     const signal = AbortSignal.timeout(withinMs * WORK_SHARE);
     const answer = await this.#answer(uuid, operation, new Set(rights), signal, untilMs);
-    if (answer !== null && !QUIET.has(operation.kind)) this.#record(uuid, actor, operation, answer);
+    if (answer !== null && !QUIET.has(operation.kind)) {
+      const outcome = answer.kind === 'refused' ? answer.code : 'done';
+      this.record(uuid, actor, { door: 'link', operation: operation.kind, outcome });
+    }
     return answer;
+  }
+
+  /**
+   * Work of a door that stays connected, through a gate of its own, which is open as long as anything holds it. Rejects with
+   * what `refusalOf` words.
+   */
+  use<T>(
+    uuid: string,
+    rights: ReadonlySet<FileRight>,
+    work: (gate: Gate) => Promise<T>,
+  ): Promise<T> {
+    return this.#shared(uuid).slots.run(async () => {
+      const gate = await this.#open(uuid, rights);
+      try {
+        return await work(gate);
+      } finally {
+        void gate.close();
+      }
+    });
+  }
+
+  /** Words why an operation was not done, for the caller. */
+  refusalOf(uuid: string, error: unknown): Pick<FileAnswerOf<'refused'>, 'code' | 'reason'> {
+    if (error instanceof FileRefusal) return { code: error.code, reason: error.message };
+    if (error instanceof EngineError) return { code: 'unavailable', reason: error.message };
+    if (error instanceof Refusal) {
+      return { code: 'impossible', reason: `The files cannot be used: ${error.message}.` };
+    }
+    this.#options.log.error({ uuid, error: describeError(error) }, 'an operation on files failed');
+    return { code: 'unavailable', reason: 'The node failed at this; its log says why.' };
+  }
+
+  /** The line of activity: what was done to the files, by whom, and by which door. */
+  record(uuid: string, actor: string, what: FileActivity): void {
+    this.#options.log.info({ uuid, actor, ...what }, 'files of a server were changed');
   }
 
   async #answer(
@@ -134,7 +184,7 @@ export class FileService {
       }, signal);
     } catch (error) {
       if (error === signal.reason) return null;
-      return this.#refusalOf(uuid, error);
+      return { kind: 'refused', ...this.refusalOf(uuid, error) };
     }
   }
 
@@ -221,25 +271,6 @@ export class FileService {
     return shared;
   }
 
-  #refusalOf(uuid: string, error: unknown): FileAnswer {
-    if (error instanceof FileRefusal) return refused(error.code, error.message);
-    if (error instanceof EngineError) return refused('unavailable', error.message);
-    if (error instanceof Refusal)
-      return refused('impossible', `The files cannot be used: ${error.message}.`);
-    this.#options.log.error({ uuid, error: describeError(error) }, 'an operation on files failed');
-    return refused('unavailable', 'The node failed at this; its log says why.');
-  }
-
-  /** The line of activity: what was done to the files, and by whom. */
-  #record(uuid: string, actor: string, operation: FileOperation, answer: FileAnswer): void {
-    const outcome = answer.kind === 'refused' ? answer.code : 'done';
-    const { kind } = operation;
-    this.#options.log.info(
-      { uuid, actor, operation: kind, outcome },
-      'files of a server were changed',
-    );
-  }
-
   /** Removes the leftovers of one server, after sweeps of it that run. */
   #sweepSoon(uuid: string): void {
     const sweep = this.#shared(uuid)
@@ -272,8 +303,4 @@ export class FileService {
       await gate.close();
     }
   }
-}
-
-function refused(code: FileRefusal['code'], reason: string): FileAnswer {
-  return { kind: 'refused', code, reason };
 }

@@ -555,6 +555,15 @@ export interface Schema {
     proven_at: Generated<Date | null>;
     made_by: number | null;
   };
+  person_ssh_keys: {
+    id: GeneratedAlways<number>;
+    person_id: number;
+    name: string;
+    type: string;
+    public_key: Buffer;
+    created_at: Generated<Date>;
+    last_used_at: Date | null;
+  };
   portal_links: {
     id: GeneratedAlways<number>;
     token_hash: Buffer;
@@ -695,6 +704,15 @@ export interface Schema {
     user_agent: string | null;
     created_at: Generated<Date>;
     last_seen_at: Generated<Date>;
+    expires_at: Date;
+  };
+  sftp_passwords: {
+    id: GeneratedAlways<number>;
+    person_id: number;
+    name: string;
+    secret_hash: Buffer;
+    created_at: Generated<Date>;
+    last_used_at: Date | null;
     expires_at: Date;
   };
   sign_in_attempts: {

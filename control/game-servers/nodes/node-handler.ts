@@ -10,6 +10,7 @@ import type {
   NodeRequest,
   NodeSync,
 } from '@portcullis/link/messages/node.ts';
+import type { SftpRequest } from '@portcullis/link/messages/sftp.ts';
 import { AgentScopes, type BoundRequest } from '../../agents/scope.ts';
 import type { Db } from '../../db/database.ts';
 import { isUnavailable } from '../../db/failure.ts';
@@ -27,6 +28,11 @@ export interface NodeHandlerDeps {
   readonly db: Db;
   readonly powers: PowerStates;
   readonly events: GameServerEvents;
+  readonly sftp: SftpAnswers;
+}
+
+export interface SftpAnswers {
+  answer(node: string, request: SftpRequest): Promise<ControlReply>;
 }
 
 /** Answers requests of nodes. */
@@ -67,6 +73,9 @@ export class NodeHandler {
         return this.#sync(name, request);
       case 'node.heartbeat':
         return this.#heartbeat(name, request);
+      case 'sftp.login':
+      case 'sftp.check':
+        return this.#deps.sftp.answer(name, request);
       default:
         return refuse('unsupported', 'This control plane does not know that kind of message.');
     }

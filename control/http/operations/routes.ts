@@ -8,9 +8,9 @@ import {
   holderIdOf,
   type Identity,
   isCaller,
-  subscriberBlock,
   unauthenticated,
 } from '../../access/index.ts';
+import { subscriberBlock } from '@portcullis/core/net/subscriber.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import { bodyOf } from '../input/body.ts';
 import { clientAddress } from '../input/client-address.ts';

@@ -1,10 +1,5 @@
-import {
-  type Caller,
-  type Identity,
-  isCaller,
-  personOf,
-  subscriberBlock,
-} from '../../access/index.ts';
+import { type Caller, type Identity, isCaller, personOf } from '../../access/index.ts';
+import { subscriberBlock } from '@portcullis/core/net/subscriber.ts';
 import { BoundedQueues, QueueFull, type QueueSize, type Waiter } from './bounded-queue.ts';
 import { Problem } from '../../problem.ts';
 import { inRequest } from './request-end.ts';

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { messages } from './index.ts';
 import { operatorMessages } from './operator.ts';
+import { sftpMessages } from './sftp.ts';
 import { webhookMessages } from './webhooks.ts';
 
 it('counts one thing in the singular, and many with separators', () => {
@@ -25,6 +26,9 @@ it('says nothing in words that only its makers understand', () => {
       found.push(`${path}: ${value}`);
     }
   };
-  walk({ ...messages, ...webhookMessages, operator: operatorMessages }, 'messages');
+  walk(
+    { ...messages, ...webhookMessages, sftp: sftpMessages, operator: operatorMessages },
+    'messages',
+  );
   assert.deepEqual(found, []);
 });

@@ -5,6 +5,7 @@ import { useSession } from '../../session/session.ts';
 import { PasskeysCard } from './PasskeysCard.tsx';
 import { PasswordCard } from './PasswordCard.tsx';
 import { ProfileCard } from './ProfileCard.tsx';
+import { SftpCard } from './SftpCard.tsx';
 import { SessionsCard } from './SessionsCard.tsx';
 import { TotpCard } from './totp/TotpCard.tsx';
 
@@ -25,6 +26,7 @@ export function AccountPage() {
           <div className="stack">
             <TotpCard />
             <PasskeysCard />
+            <SftpCard />
           </div>
         </div>
         <SessionsCard />

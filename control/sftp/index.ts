@@ -1,0 +1,2 @@
+export { SftpLogins } from './logins.ts';
+export { sftpAccessHandlers } from './own-access.ts';

@@ -1,0 +1,262 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { FileRefusalCode } from '@portcullis/link/messages/files.ts';
+import ssh2 from 'ssh2';
+import type { SftpEntry, SftpOperation, SftpResult } from './messages.ts';
+
+const { STATUS_CODE: STATUS } = ssh2.utils.sftp;
+/** The longest read that the library takes of OpenSSH. */
+const MAX_READ = 255 * 1024;
+const ROOM_MS = 5;
+
+const STATUS_OF: Readonly<Record<FileRefusalCode, number>> = {
+  not_found: STATUS.NO_SUCH_FILE,
+  exists: STATUS.FAILURE,
+  changed: STATUS.FAILURE,
+  forbidden: STATUS.PERMISSION_DENIED,
+  denied: STATUS.PERMISSION_DENIED,
+  too_large: STATUS.FAILURE,
+  quota: STATUS.FAILURE,
+  busy: STATUS.FAILURE,
+  unavailable: STATUS.FAILURE,
+  impossible: STATUS.FAILURE,
+};
+
+export interface ChannelOptions {
+  readonly maxWaiting: number;
+  /** Whether the client reads what it gets. */
+  readonly hasRoom: () => boolean;
+  readonly perform: (operation: SftpOperation) => Promise<SftpResult>;
+  readonly takeHandle: () => boolean;
+  readonly giveHandle: () => void;
+  /** Ends the connection. */
+  readonly end: () => void;
+}
+
+/** The part of the library's channel that says whether answers wait for the client. */
+interface Outgoing {
+  readonly _buffer: readonly unknown[];
+}
+
+/** SFTP version 3 on one channel: requests become operations, and their results answers. */
+export class SftpChannel {
+  readonly #sftp: ssh2.SFTPWrapper;
+  readonly #options: ChannelOptions;
+  #waiting = 0;
+  #isEnding = false;
+
+  constructor(sftp: ssh2.SFTPWrapper, options: ChannelOptions) {
+    this.#sftp = sftp;
+    this.#options = options;
+  }
+
+  /** Begins to answer. */
+  serve(): void {
+    const { end } = this.#options;
+    this.#onFiles();
+    this.#onOpenFiles();
+    this.#onFolders();
+    this.#onPaths();
+    this.#sftp.on('error', () => end());
+    // The library would leave the channel open, and clients wait for its end.
+    this.#sftp.on('end', () => {
+      this.#isEnding = true;
+      this.#endIfIdle();
+    });
+  }
+
+  #onFiles(): void {
+    this.#sftp.on('OPEN', (id, path, flags) => {
+      this.#open(id, { kind: 'open', path: resolvePath(path), flags });
+    });
+    this.#sftp.on('READ', (id, handle, offset, length) => {
+      const operation = {
+        kind: 'read',
+        handle: numberOf(handle),
+        offset,
+        length: Math.min(length, MAX_READ),
+      } as const;
+      this.#take(id, async () => {
+        const { _buffer: buffered } = this.#sftp as unknown as Outgoing;
+        // A client that reads no answers makes no others.
+        while (buffered.length > 0 || !this.#options.hasRoom()) await delay(ROOM_MS);
+        return this.#options.perform(operation);
+      });
+    });
+    this.#sftp.on('WRITE', (id, handle, offset, data) => {
+      const operation = { kind: 'write', handle: numberOf(handle), offset, data } as const;
+      this.#take(id, () => this.#options.perform(operation));
+    });
+  }
+
+  #onOpenFiles(): void {
+    this.#sftp.on('FSTAT', (id, handle) =>
+      this.#take(id, () => this.#options.perform({ kind: 'statOpen', handle: numberOf(handle) })),
+    );
+    this.#sftp.on('FSETSTAT', (id, handle, { mode = null, size = null }: Attributes) => {
+      const operation = { kind: 'setOpen', handle: numberOf(handle), mode, size } as const;
+      this.#take(id, () => this.#options.perform(operation));
+    });
+    this.#sftp.on('CLOSE', (id, handle) =>
+      this.#take(id, async () => {
+        const result = await this.#options.perform({ kind: 'close', handle: numberOf(handle) });
+        // One that is not known was never taken.
+        const isKnown = result.kind !== 'refused' || result.code !== 'not_found';
+        if (isKnown) this.#options.giveHandle();
+        return result;
+      }),
+    );
+  }
+
+  #onFolders(): void {
+    this.#sftp.on('OPENDIR', (id, path) =>
+      this.#open(id, { kind: 'openFolder', path: resolvePath(path) }),
+    );
+    this.#sftp.on('READDIR', (id, handle) =>
+      this.#take(id, () => this.#options.perform({ kind: 'readFolder', handle: numberOf(handle) })),
+    );
+    this.#sftp.on('MKDIR', (id, path) =>
+      this.#take(id, () => this.#options.perform({ kind: 'makeFolder', path: resolvePath(path) })),
+    );
+    this.#sftp.on('RMDIR', (id, path) =>
+      this.#take(id, () =>
+        this.#options.perform({ kind: 'removeFolder', path: resolvePath(path) }),
+      ),
+    );
+  }
+
+  #onPaths(): void {
+    const stat = (id: number, path: string): void =>
+      this.#take(id, () => this.#options.perform({ kind: 'stat', path: resolvePath(path) }));
+    // No link is followed, so both are of the link itself.
+    this.#sftp.on('STAT', stat);
+    this.#sftp.on('LSTAT', stat);
+    this.#sftp.on('SETSTAT', (id, path, { mode = null, size = null }: Attributes) =>
+      this.#take(id, async () => {
+        if (size !== null) return refused('impossible', 'Open the file to set its size.');
+        if (mode === null) return { kind: 'done' };
+        const operation = { kind: 'setMode', path: resolvePath(path), mode } as const;
+        return this.#options.perform(operation);
+      }),
+    );
+    this.#sftp.on('REMOVE', (id, path) =>
+      this.#take(id, () => this.#options.perform({ kind: 'remove', path: resolvePath(path) })),
+    );
+    this.#sftp.on('RENAME', (id, from, to) => {
+      const operation = { kind: 'rename', from: resolvePath(from), to: resolvePath(to) } as const;
+      this.#take(id, () => this.#options.perform(operation));
+    });
+    this.#sftp.on('REALPATH', (id, path) => {
+      const whole = `/${resolvePath(path)}`;
+      this.#sftp.name(id, [{ filename: whole, longname: whole, attrs: NO_ATTRIBUTES }]);
+    });
+    const refuse = (id: number): void => this.#sftp.status(id, STATUS.OP_UNSUPPORTED);
+    this.#sftp.on('READLINK', refuse);
+    this.#sftp.on('SYMLINK', refuse);
+  }
+
+  #open(id: number, operation: SftpOperation): void {
+    if (!this.#options.takeHandle()) {
+      this.#sftp.status(id, STATUS.FAILURE, 'Too many files are open.');
+      return;
+    }
+    this.#take(id, async () => {
+      const result = await this.#options.perform(operation);
+      if (result.kind !== 'handle') this.#options.giveHandle();
+      return result;
+    });
+  }
+
+  #take(id: number, work: () => Promise<SftpResult>): void {
+    this.#waiting += 1;
+    if (this.#waiting > this.#options.maxWaiting) return this.#options.end();
+    void work()
+      .then((result) => this.#answer(id, result))
+      .catch(() => this.#options.end())
+      .finally(() => {
+        this.#waiting -= 1;
+        this.#endIfIdle();
+      });
+  }
+
+  #endIfIdle(): void {
+    if (this.#isEnding && this.#waiting === 0) this.#sftp.end();
+  }
+
+  #answer(id: number, result: SftpResult): void {
+    const sftp = this.#sftp;
+    switch (result.kind) {
+      case 'handle': {
+        const handle = Buffer.alloc(4);
+        handle.writeUInt32BE(result.handle);
+        sftp.handle(id, handle);
+        return;
+      }
+      case 'data':
+        if (result.data === null) sftp.status(id, STATUS.EOF);
+        else sftp.data(id, Buffer.from(result.data));
+        return;
+      case 'entry':
+        sftp.attrs(id, attributesOf(result.entry));
+        return;
+      case 'entries':
+        if (result.entries === null) sftp.status(id, STATUS.EOF);
+        else sftp.name(id, result.entries.map(nameOf));
+        return;
+      case 'refused':
+        sftp.status(id, STATUS_OF[result.code], result.reason);
+        return;
+      case 'done':
+      default:
+        sftp.status(id, STATUS.OK);
+    }
+  }
+}
+
+interface Attributes {
+  readonly mode?: number | null;
+  readonly size?: number | null;
+}
+
+/** Nothing is known; the type of the library wants all. */
+const NO_ATTRIBUTES = {} as ssh2.Attributes;
+const NO_HANDLE = 0;
+const TYPE_BITS = { file: 0o100000, folder: 0o040000, link: 0o120000, other: 0o010000 } as const;
+const TYPE_LETTERS = { file: '-', folder: 'd', link: 'l', other: 'p' } as const;
+const HALF_YEAR_MS = 182 * 86_400_000;
+
+function refused(code: FileRefusalCode, reason: string): SftpResult {
+  return { kind: 'refused', code, reason };
+}
+
+function numberOf(handle: Buffer): number {
+  return handle.length === 4 ? handle.readUInt32BE() : NO_HANDLE;
+}
+
+/** Resolves `.` and `..` by the names alone, because no link is followed; nothing leads above the folder of the server. */
+function resolvePath(path: string): string {
+  const names: string[] = [];
+  for (const name of path.split('/')) {
+    if (name === '..') names.pop();
+    else if (name !== '' && name !== '.') names.push(name);
+  }
+  return names.join('/');
+}
+
+function attributesOf({ type, size, mode, modifiedAtMs }: SftpEntry): ssh2.Attributes {
+  const seconds = Math.min(Math.floor(modifiedAtMs / 1_000), 2 ** 32 - 1);
+  return { mode: TYPE_BITS[type] | mode, uid: 0, gid: 0, size, atime: seconds, mtime: seconds };
+}
+
+/** A line as `ls -l` writes it, which clients show. */
+function nameOf(entry: SftpEntry): ssh2.FileEntry {
+  const { name, type, mode, size, modifiedAtMs } = entry;
+  const letters = 'rwxrwxrwx'
+    .split('')
+    .map((letter, at) => ((mode >> (8 - at)) & 1 ? letter : '-'));
+  const date = new Date(modifiedAtMs);
+  const [, dayOfMonth = '', monthName = '', year = '', clock = ''] = date.toUTCString().split(' ');
+  const isRecent = Math.abs(Date.now() - modifiedAtMs) < HALF_YEAR_MS;
+  const when = `${monthName} ${dayOfMonth} ${isRecent ? clock.slice(0, 5) : year.padStart(5)}`;
+  const longname = `${TYPE_LETTERS[type]}${letters.join('')} 1 server server ${String(size).padStart(12)} ${when} ${name}`;
+  return { filename: name, longname, attrs: attributesOf(entry) };
+}

@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { FILE_RIGHTS, type FileRight } from '@portcullis/core/access/server-rights.ts';
+import type { SftpLogin } from '@portcullis/link/messages/sftp.ts';
+import ssh2 from 'ssh2';
+import { TestFiles } from '../files/testing/files.ts';
+import { SftpDoor } from './door.ts';
+import { loadHostKey } from './host-key.ts';
+import { SFTP_LIMITS, type SftpLimits } from './messages.ts';
+
+const UUID = '6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11';
+const ref = { person: 1, server: UUID, credential: 'password:1' };
+const none = (): void => {};
+const log = { debug: none, info: none, warn: none, error: none };
+
+/** The door over real files, with a control that admits one password. */
+class TestDoor {
+  readonly files: TestFiles;
+  readonly door: SftpDoor;
+  readonly logins: Omit<SftpLogin, 'kind'>[] = [];
+  /** Null: the session has ended. */
+  rights: readonly FileRight[] | null = FILE_RIGHTS;
+  #port = 0;
+  readonly #t: TestContext;
+
+  constructor(t: TestContext, limits: Partial<SftpLimits> = {}) {
+    this.#t = t;
+    this.files = new TestFiles(t);
+    const stateDir = mkdtempSync(join(tmpdir(), 'portcullis-sftp-'));
+    this.door = new SftpDoor({
+      listen: { host: '127.0.0.1', port: 0 },
+      stateDir,
+      files: this.files.service,
+      log,
+      limits: { ...SFTP_LIMITS, ...limits },
+      control: {
+        sftpLogin: async (login) => {
+          this.logins.push(login);
+          return login.secret === 'right'
+            ? ({
+                kind: 'sftp.admitted',
+                session: ref,
+                actor: 'alex',
+                rights: this.rights ?? [],
+              } as const)
+            : { kind: 'sftp.denied', reason: 'wrong' };
+        },
+        sftpCheck: async (sessions) => sessions.map(() => this.rights),
+      },
+    });
+    t.after(async () => {
+      await this.door.stop();
+      rmSync(stateDir, { recursive: true });
+    });
+  }
+
+  async start(): Promise<this> {
+    this.door.start();
+    this.#port = await this.door.listening;
+    return this;
+  }
+
+  /** A connection that says nothing. */
+  dial(): Socket {
+    const socket = connect(this.#port, '127.0.0.1').on('error', none);
+    socket.resume();
+    this.#t.after(() => socket.destroy());
+    return socket;
+  }
+
+  async connect(password = 'right'): Promise<ssh2.Client> {
+    const client = new ssh2.Client();
+    this.#t.after(() => client.destroy());
+    const ready = once(client, 'ready');
+    client.connect({
+      host: '127.0.0.1',
+      port: this.#port,
+      username: `a@b.example.${UUID}`,
+      password,
+    });
+    await ready;
+    client.on('error', none);
+    return client;
+  }
+
+  async sftp(): Promise<ssh2.SFTPWrapper> {
+    const client = await this.connect();
+    return new Promise((resolve, reject) => {
+      client.sftp((error, sftp) => (error ? reject(error) : resolve(sftp)));
+    });
+  }
+}
+
+/** The outcome of a call: `ok`, or the message of its error. */
+function outcome(call: (done: (error?: Error | null) => void) => void): Promise<string> {
+  return new Promise((resolve) => call((error) => resolve(error ? error.message : 'ok')));
+}
+
+function opened(
+  sftp: ssh2.SFTPWrapper,
+  path: string,
+  flags: ssh2.OpenMode,
+): Promise<Buffer | string> {
+  return new Promise((resolve) =>
+    sftp.open(path, flags, (error, handle) => resolve(error ? error.message : handle)),
+  );
+}
+
+test('asks control by the person, the server and the source, and refuses what control does', async (t) => {
+  const host = await new TestDoor(t).start();
+  await host.connect();
+  assert.deepEqual(host.logins, [
+    {
+      email: 'a@b.example',
+      server: UUID,
+      method: 'password',
+      secret: 'right',
+      proved: true,
+      source: '127.0.0.1',
+    },
+  ]);
+  await assert.rejects(host.connect('wrong'), /authentication methods failed/);
+});
+
+test('ends connections that do not log in, and takes so many of a source and in all', async (t) => {
+  const host = await new TestDoor(t, { loginMs: 500, perSource: 3 }).start();
+  const begunMs = performance.now();
+  const waiting = [host.dial(), host.dial(), host.dial()];
+  const closed = waiting.map((socket) => once(socket, 'close'));
+  await Promise.all(waiting.map((socket) => once(socket, 'connect')));
+  await once(host.dial(), 'close');
+  await Promise.all(closed);
+  assert.ok(performance.now() - begunMs >= 450);
+  await once(host.dial(), 'data');
+});
+
+test('does nothing but SFTP: no shell, no command, no forwarding', async (t) => {
+  const client = await (await new TestDoor(t).start()).connect();
+  assert.notEqual(await outcome((done) => client.exec('id', done)), 'ok');
+  assert.notEqual(await outcome((done) => client.shell(done)), 'ok');
+  assert.notEqual(
+    await outcome((done) => client.forwardOut('127.0.0.1', 1, '127.0.0.1', 22, done)),
+    'ok',
+  );
+  assert.notEqual(await outcome((done) => client.forwardIn('127.0.0.1', 0, done)), 'ok');
+});
+
+test('opens so many files at once, and takes each back', async (t) => {
+  const host = await new TestDoor(t, { handles: 2 }).start();
+  host.files.put('a', 'content');
+  const sftp = await host.sftp();
+  const first = await opened(sftp, 'a', 'r');
+  assert.ok(Buffer.isBuffer(first) && Buffer.isBuffer(await opened(sftp, 'a', 'r')));
+  assert.match(String(await opened(sftp, 'a', 'r')), /Too many/);
+  assert.equal(await outcome((done) => sftp.close(first, done)), 'ok');
+  assert.ok(Buffer.isBuffer(await opened(sftp, 'a', 'r')));
+  // One that was never opened gives no room.
+  assert.notEqual(await outcome((done) => sftp.close(Buffer.from([0, 0, 0, 99]), done)), 'ok');
+  assert.match(String(await opened(sftp, 'a', 'r')), /Too many/);
+});
+
+test('an upload has no half under its name: the old file stays until its end, and without a right for ever', async (t) => {
+  const host = await new TestDoor(t).start();
+  host.files.put('old', 'before');
+  const read = (name: string): string => readFileSync(join(host.files.folder, name), 'utf8');
+  const sftp = await host.sftp();
+  const handle = (await opened(sftp, 'old', 'w')) as Buffer;
+  assert.equal(
+    await outcome((done) => sftp.write(handle, Buffer.from('after!'), 0, 6, 0, done)),
+    'ok',
+  );
+  assert.equal(read('old'), 'before');
+  assert.equal(await outcome((done) => sftp.close(handle, done)), 'ok');
+  assert.equal(read('old'), 'after!');
+  const again = (await opened(sftp, 'old', 'w')) as Buffer;
+  host.rights = FILE_RIGHTS.filter((right) => right !== 'file.update');
+  await host.door.check();
+  assert.notEqual(
+    await outcome((done) => sftp.write(again, Buffer.from('x'), 0, 1, 0, done)),
+    'ok',
+  );
+  assert.equal(read('old'), 'after!');
+  host.rights = null;
+  const made = (await opened(sftp, 'new', 'w')) as Buffer;
+  const ended = once(sftp, 'close');
+  await host.door.check();
+  await ended;
+  assert.ok(Buffer.isBuffer(made) && !existsSync(join(host.files.folder, 'new')));
+});
+
+test('what arrived of a new file stays when its client is lost, so that it can go on', async (t) => {
+  const host = await new TestDoor(t).start();
+  const client = await host.connect();
+  const sftp = await new Promise<ssh2.SFTPWrapper>((resolve) =>
+    client.sftp((_error, one) => resolve(one)),
+  );
+  const handle = (await opened(sftp, 'new', 'w')) as Buffer;
+  assert.equal(
+    await outcome((done) => sftp.write(handle, Buffer.from('half'), 0, 4, 0, done)),
+    'ok',
+  );
+  client.destroy();
+  const path = join(host.files.folder, 'new');
+  while (!existsSync(path)) await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.equal(readFileSync(path, 'utf8'), 'half');
+});
+
+test('the key of the host is made once, and is nobody else’s to read', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-sftp-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const first = loadHostKey(folder);
+  assert.deepEqual(loadHostKey(folder), first);
+  assert.match(first.fingerprint, /^SHA256:[A-Za-z0-9+/]{43}$/);
+  assert.equal(statSync(join(folder, 'sftp-host-key')).mode & 0o777, 0o600);
+});
