@@ -153,7 +153,15 @@ test("operator calls an operation of the operator's API by its name", async (t) 
   const body = join(tmpdir(), `operator-${process.pid}.json`);
   writeFileSync(body, '{"name":"panel","abilities":["firewall.read"]}');
   t.after(() => rmSync(body));
-  const made = ['operator', 'createOrganisationKey', 'slug=acme', '--body', body, '--once', 'o-1'];
+  const made = [
+    'operator',
+    'createOrganisationKey',
+    'organisation=acme',
+    '--body',
+    body,
+    '--once',
+    'o-1',
+  ];
   assert.equal((await run(...made)).code, 0);
   assert.deepEqual(
     requests.map(({ method, url, headers }) => [method, url, headers['idempotency-key']]),

@@ -13,6 +13,7 @@ import { SERVER } from './schemas/declared/game-server.ts';
 import { HOLDING } from './schemas/declared/holding.ts';
 import { NODE } from './schemas/declared/node.ts';
 import { ORGANISATION } from './schemas/declared/organisation.ts';
+import { ORGANISATION_KEY } from './schemas/declared/organisation-key.ts';
 import { RESPONDER } from './schemas/declared/responder.ts';
 import { SERVICE } from './schemas/declared/service.ts';
 
@@ -30,6 +31,8 @@ export const OPERATOR_ENDPOINTS = [
   ...declaredEndpoints(SERVICE),
   ...declaredEndpoints(HOLDING),
   createEndpoint(HOLDING),
+  ...declaredEndpoints(ORGANISATION_KEY),
+  createEndpoint(ORGANISATION_KEY),
   ...declaredEndpoints(GROUP),
   ...declaredEndpoints(GEO_RULE),
   createEndpoint(GEO_RULE),

@@ -988,6 +988,41 @@ export type DeclaredOrganisationAnswer = {
   readonly data: DeclaredOrganisation;
 };
 
+export type DeclaredOrganisationKey = {
+  /** The organisation that it belongs to. */
+  readonly organisation: string;
+  /** Given when it is made. */
+  readonly id: number;
+  /** What people call it. A fleet file finds the key again by it. */
+  readonly name: string;
+  /** What it may do. */
+  readonly abilities: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage' | 'game-servers.files' | 'game-servers.settings'>;
+  readonly servers: readonly string[] | null;
+  readonly managed_servers: readonly string[] | null;
+  readonly prefixes: readonly string[] | null;
+  readonly sources: readonly string[] | null;
+  readonly expires_at: string | null;
+  /** The whole key, in the answer that made it only: its hash is stored. If that answer is lost, revoke the key and create another. */
+  readonly secret: string | null;
+  /** The first characters of the key. */
+  readonly hint: string;
+  readonly created_at: string;
+  readonly last_used_at: string | null;
+  readonly revoked_at: string | null;
+  /** When it left the fleet file. */
+  readonly suspended_at: string | null;
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
+};
+
+export type DeclaredOrganisationKeyAnswer = {
+  readonly data: DeclaredOrganisationKey;
+};
+
+export type DeclaredOrganisationKeysAnswer = {
+  readonly data: readonly DeclaredOrganisationKey[];
+};
+
 /** Its limits. */
 export type DeclaredOrganisationLimits = {
   /** Rules per address */
@@ -2837,13 +2872,30 @@ export type OrganisationInput = {
   readonly external_id?: string | null;
 };
 
-export type OrganisationKeyCreated = {
-  readonly data: {
-    readonly id: number;
-    readonly name: string;
-    /** The whole key, shown this once. Null in the repeated answer of an Idempotency-Key. */
-    readonly secret: string | null;
-  };
+export type OrganisationKeyInput = {
+  /** What people call it. A fleet file finds the key again by it. */
+  readonly name: string;
+  /** What it may do. */
+  readonly abilities: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage' | 'game-servers.files' | 'game-servers.settings'>;
+  readonly servers?: readonly string[] | null;
+  readonly managed_servers?: readonly string[] | null;
+  readonly prefixes?: readonly string[] | null;
+  readonly sources?: readonly string[] | null;
+  readonly expires_at?: string | null;
+  /** A key from `portcullis keys generate`. Null: one is made, or it keeps the one that it has. */
+  readonly secret?: string | null;
+};
+
+export type OrganisationKeyPatch = {
+  readonly name?: string | null;
+  readonly abilities?: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage' | 'game-servers.files' | 'game-servers.settings'> | null;
+  readonly servers?: readonly string[] | null;
+  readonly managed_servers?: readonly string[] | null;
+  readonly prefixes?: readonly string[] | null;
+  readonly sources?: readonly string[] | null;
+  readonly expires_at?: string | null;
+  /** A key from `portcullis keys generate`. Null: one is made, or it keeps the one that it has. */
+  readonly secret?: string | null;
 };
 
 /** Its limits. */
@@ -4863,30 +4915,6 @@ export interface OperatorOperations {
     headers: 'ifNoneMatch';
     result: ThresholdSuggestions;
   };
-  /** List the API keys of an organisation. */
-  listOrganisationKeys: {
-    params: { slug: string };
-    query: never;
-    body: never;
-    headers: 'ifNoneMatch';
-    result: ApiKeys;
-  };
-  /** Create an API key of an organisation. */
-  createOrganisationKey: {
-    params: { slug: string };
-    query: never;
-    body: ApiKeyInput;
-    headers: 'idempotencyKey';
-    result: OrganisationKeyCreated;
-  };
-  /** Revoke an API key of an organisation. */
-  revokeOrganisationKey: {
-    params: { slug: string; key: number };
-    query: never;
-    body: never;
-    headers: 'idempotencyKey';
-    result: ApiKeyRevoked;
-  };
   /** List the eggs of the library. */
   listEggs: {
     params: {};
@@ -5169,6 +5197,54 @@ export interface OperatorOperations {
   };
   /** Remove a holding. */
   removeHolding: {
+    params: { organisation?: string; id: number };
+    query: { allow_losses?: boolean };
+    body: never;
+    headers: 'idempotencyKey' | 'ifMatch';
+    result: Done;
+  };
+  /** List the organisation keys. */
+  listOrganisationKeys: {
+    params: { organisation?: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredOrganisationKeysAnswer;
+  };
+  /** Create a key. */
+  createOrganisationKey: {
+    params: { organisation?: string };
+    query: { allow_losses?: boolean };
+    body: OrganisationKeyInput;
+    headers: 'idempotencyKey';
+    result: DeclaredOrganisationKeyAnswer;
+  };
+  /** Read a key. */
+  readOrganisationKey: {
+    params: { organisation?: string; id: number };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredOrganisationKeyAnswer;
+  };
+  /** Replace a key. */
+  saveOrganisationKey: {
+    params: { organisation?: string; id: number };
+    query: { allow_losses?: boolean };
+    body: OrganisationKeyInput;
+    headers: 'ifMatch' | 'ifNoneMatch';
+    result: DeclaredOrganisationKeyAnswer;
+  };
+  /** Change a key. */
+  changeOrganisationKey: {
+    params: { organisation?: string; id: number };
+    query: { allow_losses?: boolean };
+    body: OrganisationKeyPatch;
+    headers: 'ifMatch';
+    result: DeclaredOrganisationKeyAnswer;
+  };
+  /** Remove a key. */
+  removeOrganisationKey: {
     params: { organisation?: string; id: number };
     query: { allow_losses?: boolean };
     body: never;
@@ -5666,9 +5742,6 @@ testWebhook POST /organisations/{organisation}/webhooks/{webhook}/test
 listWebhookDeliveries GET /organisations/{organisation}/webhooks/{webhook}/deliveries
 redeliver POST /organisations/{organisation}/webhooks/{webhook}/deliveries/{delivery}/redeliver`,
   operator: `suggestThresholds GET /organisations/{slug}/threshold-suggestions
-listOrganisationKeys GET /organisations/{slug}/keys
-createOrganisationKey POST! /organisations/{slug}/keys
-revokeOrganisationKey DELETE! /organisations/{slug}/keys/{key}
 listEggs GET /eggs
 readEgg POST! /eggs/read
 listImages GET /images
@@ -5705,6 +5778,12 @@ readHolding GET /organisations/{organisation}/holdings/{id}
 saveHolding PUT /organisations/{organisation}/holdings/{id}
 changeHolding PATCH /organisations/{organisation}/holdings/{id}
 removeHolding DELETE! /organisations/{organisation}/holdings/{id}
+listOrganisationKeys GET /organisations/{organisation}/keys
+createOrganisationKey POST! /organisations/{organisation}/keys
+readOrganisationKey GET /organisations/{organisation}/keys/{id}
+saveOrganisationKey PUT /organisations/{organisation}/keys/{id}
+changeOrganisationKey PATCH /organisations/{organisation}/keys/{id}
+removeOrganisationKey DELETE! /organisations/{organisation}/keys/{id}
 listFirewallGroups GET /organisations/{organisation}/groups
 readFirewallGroup GET /organisations/{organisation}/groups/{name}
 saveFirewallGroup PUT /organisations/{organisation}/groups/{name}

@@ -9,7 +9,6 @@ import {
   orNull,
   sent,
   sentText,
-  textOrNull,
   timestamp,
   timestampOrNull,
 } from './values.ts';
@@ -87,15 +86,6 @@ export const ApiKeyCreated = answer('ApiKeyCreated', {
   id: id(),
   name: Type.String(),
   secret: Type.String({ description: 'The whole key. It is shown this once.' }),
-});
-
-export const OrganisationKeyCreated = answer('OrganisationKeyCreated', {
-  id: id(),
-  name: Type.String(),
-  secret: textOrNull({
-    description:
-      'The whole key, shown this once. Null in the repeated answer of an Idempotency-Key.',
-  }),
 });
 
 export const ApiKeyRevoked = answer('ApiKeyRevoked', { id: id(), revoked_at: timestamp() });

@@ -40,9 +40,25 @@ export {
   loadHolder,
   reachesNetwork,
 } from './reach.ts';
-export { type KeyView, listKeys, type NewKey, notifyAccess } from './key-store.ts';
+export {
+  adoptKeys,
+  type KeyView,
+  listKeys,
+  type NewKey,
+  notifyAccess,
+  revokeKeys,
+  suspendKeys,
+} from './key-store.ts';
 export { unauthenticated } from './authenticate.ts';
-export { createKey, createKeys, generateSecret, hashSecret, revokeKey } from './keys.ts';
+export {
+  changeKeys,
+  createKey,
+  createKeys,
+  generateSecret,
+  hashSecret,
+  revokeKey,
+  storeKeys,
+} from './keys.ts';
 export { rightsOn, seesServer, type ServerHolder, withinReach } from './reach.ts';
 export { holdRight, takeRight, waitForWrites } from './held-rights.ts';
 export { hashToken, readCookie, sessionCookieName } from './sessions.ts';

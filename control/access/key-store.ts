@@ -70,6 +70,51 @@ export async function insertKeys(tx: Tx, keys: readonly NewKeyRow[]): Promise<nu
   return rows.map(({ id }) => id);
 }
 
+/** A row as it will be; null: it keeps its secret. */
+export type KeyChange = Omit<NewKeyRow, 'hash' | 'hint'> & {
+  readonly id: number;
+  readonly hash: Buffer | null;
+  readonly hint: string | null;
+};
+
+/** Changes keys that are not revoked, and ends that they are suspended. */
+export async function updateKeys(tx: Tx, changes: readonly KeyChange[]): Promise<void> {
+  const wanted = changes.map((key) => ({ ...key, hash: key.hash?.toString('hex') ?? null }));
+  await sql`
+    update api_keys k
+       set name = w.name, abilities = w.abilities, servers = w.servers, managed_servers = w."managedServers",
+           prefixes = w.prefixes, sources = w.sources, expires_at = w."expiresAt", suspended_at = null,
+           secret_hash = coalesce(decode(w.hash, 'hex'), k.secret_hash), hint = coalesce(w.hint, k.hint)
+      from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as w
+        (id bigint, name text, hash text, hint text, abilities text[], servers uuid[],
+         "managedServers" uuid[], prefixes cidr[], sources cidr[], "expiresAt" timestamptz)
+     where k.id = w.id and k.revoked_at is null`.execute(tx);
+}
+
+/** Keys that left the fleet file are refused until it names them again; their rows and secrets stay. */
+export async function suspendKeys(tx: Tx, ids: readonly number[]): Promise<void> {
+  await sql`
+    update api_keys set suspended_at = clock_timestamp() where id = any(${ids}::bigint[])`.execute(
+    tx,
+  );
+}
+
+/** Revokes keys for good, for a writer that audits and notifies by itself. */
+export async function revokeKeys(tx: Tx, ids: readonly number[]): Promise<void> {
+  await sql`
+    update api_keys set revoked_at = clock_timestamp()
+     where id = any(${ids}::bigint[]) and revoked_at is null`.execute(tx);
+}
+
+/** Hands keys that were made by hand to the fleet file. `names`: `acme ci`. */
+export async function adoptKeys(tx: Tx, names: readonly string[]): Promise<void> {
+  await sql`
+    update api_keys k set owner = 'fleet'
+      from organisations o
+     where o.id = k.organisation_id and k.owner = 'portal' and k.revoked_at is null
+       and o.slug || ' ' || k.name = any(${names}::text[])`.execute(tx);
+}
+
 /** Locks rows of organisations and returns their flags by id. */
 export async function lockOrganisations(
   tx: Tx,

@@ -14,11 +14,13 @@ import { type FieldError, Problem } from '../problem.ts';
 import { type Actor, recordAudit, recordAudits } from './audit.ts';
 import {
   insertKeys,
+  type KeyChange,
   lockOrganisations,
   markRevoked,
   type NewKey,
   type NewKeyRow,
   notifyAccess,
+  updateKeys,
 } from './key-store.ts';
 
 export interface CreatedKey {
@@ -60,27 +62,11 @@ export async function createKeys(
   inputs: readonly NewKey[],
   actor: Actor,
 ): Promise<CreatedKey[]> {
-  const flags = await lockOrganisations(
-    tx,
-    inputs.map(({ organisationId }) => organisationId),
-  );
-  for (const input of inputs) {
-    const { organisationId } = input;
-    requirePossible(input, organisationId === null ? null : flags.get(organisationId));
-  }
-  const made = inputs.map((input) => ({ input, secret: input.secret ?? generateSecret() }));
-  const ids = await insertKeys(tx, made.map(rowOf)).catch((error: unknown) => {
-    throw explainConflict(error, inputs[0]?.name ?? '');
-  });
-  const created = made.map(({ input: { name }, secret }, at) => ({
-    id: ids[at] ?? 0,
-    name,
-    secret,
-  }));
+  const created = await storeKeys(tx, inputs);
   const entries = inputs.map(({ organisationId, name, abilities }, at) => ({
     organisationId,
     action: 'key.create',
-    target: `key:${ids[at]}`,
+    target: `key:${created[at]?.id}`,
     detail: { name, abilities },
   }));
   await recordAudits(tx, actor, entries);
@@ -88,15 +74,64 @@ export async function createKeys(
   return created;
 }
 
-function requirePossible(input: NewKey, flags: readonly string[] | null | undefined): void {
+/** Creates keys as `createKeys`, for a writer that audits and notifies by itself. */
+export async function storeKeys(tx: Tx, inputs: readonly NewKey[]): Promise<CreatedKey[]> {
+  if (inputs.length === 0) return [];
+  await requireAll(tx, inputs, 'made');
+  const made = inputs.map((input) => ({ input, secret: input.secret ?? generateSecret() }));
+  const ids = await insertKeys(tx, made.map(rowOf)).catch((error: unknown) => {
+    throw explainConflict(error, inputs[0]?.name ?? '', 'made');
+  });
+  return made.map(({ input: { name }, secret }, at) => ({
+    id: ids[at] ?? 0,
+    name,
+    secret,
+  }));
+}
+
+/** Changes keys, which are not suspended any more then. A key without a secret keeps the one that it has. */
+export async function changeKeys(
+  tx: Tx,
+  inputs: readonly (NewKey & { readonly id: number })[],
+): Promise<void> {
+  if (inputs.length === 0) return;
+  await requireAll(tx, inputs, 'changed');
+  const changes = inputs.map((input): KeyChange => {
+    const { hash: newHash, hint, ...row } = rowOf({ input, secret: input.secret ?? '' });
+    const isKept = input.secret === undefined;
+    return { ...row, id: input.id, hash: isKept ? null : newHash, hint: isKept ? null : hint };
+  });
+  await updateKeys(tx, changes).catch((error: unknown) => {
+    throw explainConflict(error, inputs[0]?.name ?? '', 'changed');
+  });
+}
+
+type Verb = 'made' | 'changed';
+
+async function requireAll(tx: Tx, inputs: readonly NewKey[], verb: Verb): Promise<void> {
+  const flags = await lockOrganisations(
+    tx,
+    inputs.map(({ organisationId }) => organisationId),
+  );
+  for (const input of inputs) {
+    const { organisationId } = input;
+    requirePossible(input, organisationId === null ? null : flags.get(organisationId), verb);
+  }
+}
+
+function requirePossible(
+  input: NewKey,
+  flags: readonly string[] | null | undefined,
+  verb: Verb,
+): void {
   if (flags === undefined) throw new Problem('not_found', 'There is no such organisation.');
-  const errors = mistakesOf(input, flags);
+  const errors = mistakesOf(input, flags, verb);
   if (errors.length === 0) return;
   const [only, ...others] = errors.map(
     (error) => `${'pointer' in error ? error.pointer.slice(1) : error.parameter} ${error.detail}`,
   );
   const detail = others.length > 0 ? '; errors says why.' : `: its ${only}.`;
-  throw new Problem('invalid_request', `The key cannot be made${detail}`, { errors });
+  throw new Problem('invalid_request', `The key cannot be ${verb}${detail}`, { errors });
 }
 
 function rowOf({ input, secret }: { readonly input: NewKey; readonly secret: string }): NewKeyRow {
@@ -144,7 +179,7 @@ const LISTS = [
 ] as const;
 
 /** `flags`: null for a key of the operator. */
-function mistakesOf(input: NewKey, flags: readonly string[] | null): FieldError[] {
+function mistakesOf(input: NewKey, flags: readonly string[] | null, verb: Verb): FieldError[] {
   const errors: FieldError[] = [];
   const refuse = (pointer: string, detail: string) => errors.push({ pointer, detail });
   if (input.name === '' || Array.from(input.name).length > MAX_NAME_LENGTH) {
@@ -170,7 +205,8 @@ function mistakesOf(input: NewKey, flags: readonly string[] | null): FieldError[
       if (reason !== null) refuse(`/${field}/${index}`, reason);
     }
   }
-  if (input.expiresAt && !(input.expiresAt.getTime() > Date.now())) {
+  // A past moment ends a key that there is.
+  if (verb === 'made' && input.expiresAt && !(input.expiresAt.getTime() > Date.now())) {
     refuse('/expires_at', 'must be in the future');
   }
   if (input.secret !== undefined) {
@@ -214,7 +250,7 @@ function canonicalCidrs(list: readonly string[] | null | undefined): string[] | 
 }
 
 /** A secret is never accepted twice: a revoked key cannot return under another name. */
-function explainConflict(error: unknown, name: string): unknown {
+function explainConflict(error: unknown, name: string, verb: Verb): unknown {
   const constraint = constraintOf(error);
   const [pointer, detail] =
     constraint === 'api_keys_secret_hash_key'
@@ -226,7 +262,7 @@ function explainConflict(error: unknown, name: string): unknown {
   const errors = [{ pointer, detail }];
   return new Problem(
     'invalid_request',
-    `The key cannot be made: its ${pointer.slice(1)} ${detail}.`,
+    `The key cannot be ${verb}: its ${pointer.slice(1)} ${detail}.`,
     {
       errors,
       cause: error,

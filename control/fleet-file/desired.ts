@@ -1,4 +1,3 @@
-import type { Ability } from '@portcullis/core/access/abilities.ts';
 import type { FoundEgg } from '../game-servers/index.ts';
 import type { DeclaredObjects } from '../operator/index.ts';
 import type { Position } from './mistakes.ts';
@@ -14,28 +13,6 @@ export interface FleetFile {
   readonly objects: DeclaredObjects<Position>;
   /** Eggs that its game servers name. */
   readonly eggs: readonly NamedEgg[];
-  readonly organisations: readonly DesiredOrganisation[];
-}
-
-export interface Located {
-  readonly at: Position;
-}
-
-export interface DesiredOrganisation extends Located {
-  readonly slug: string;
-  readonly keys: readonly DesiredKey[];
-}
-
-export interface DesiredKey extends Located {
-  readonly name: string;
-  readonly abilities: readonly Ability[];
-  readonly servers: readonly string[] | null;
-  readonly managedServers: readonly string[] | null;
-  readonly prefixes: readonly string[] | null;
-  readonly sources: readonly string[] | null;
-  readonly expiresAt: Date | null;
-  /** The whole key; null when one is to be generated. */
-  readonly secret: string | null;
 }
 
 /** An egg by its name in the file. */

@@ -1,12 +1,16 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../db/database.ts';
 import type { Batch } from '../fleet/batch.ts';
-import type { Current, Kind, Wanted } from './kind.ts';
+import type { Current, Kind, Made, Wanted } from './kind.ts';
 import { KINDS, kindNamed, type StoredObjects } from './kinds.ts';
 import type { ObjectChange } from './plan.ts';
 
-/** Applies changes of one kind that all save, or all remove. */
-export async function applyChanges(batch: Batch, changes: readonly ObjectChange[]): Promise<void> {
+/** Applies changes of one kind that all save, or all remove. `made`: called with what saving an object made. */
+export async function applyChanges(
+  batch: Batch,
+  changes: readonly ObjectChange[],
+  made: (object: object, what: Made) => void,
+): Promise<void> {
   const kind = kindNamed(changes[0]?.kind ?? '');
   if (kind === undefined) throw new Error(`there is no kind ${changes[0]?.kind}`);
   const wanted: Wanted<object>[] = [];
@@ -15,7 +19,9 @@ export async function applyChanges(batch: Batch, changes: readonly ObjectChange[
     if (object !== null) wanted.push({ object, before });
     else if (before !== null) ended.push(before);
   }
-  if (wanted.length > 0) await kind.save(batch, wanted);
+  if (wanted.length > 0) {
+    await kind.save(batch, wanted, (index, what) => made(wanted[index]?.object ?? {}, what));
+  }
   if (ended.length > 0) await kind.remove(batch, ended);
 }
 

@@ -11,6 +11,7 @@ import {
   type Current,
   type EggLibrary,
   type Kind,
+  type Made,
   NOTHING_OUTSIDE,
   type Outside,
   type Refuse,
@@ -76,6 +77,8 @@ export interface Written<T extends object> {
   readonly isNew: boolean;
   /** Null when nothing changed for edges. */
   readonly generation: number | null;
+  /** Made for it, and shown this once. */
+  readonly secret: string | null;
 }
 
 /**
@@ -97,15 +100,17 @@ export async function saveByHand<T extends object>(
   await requireReferences(tx, kind, object);
   const difference = differenceOf(kind, before, object);
   if (difference === null && before !== null)
-    return { current: before, isNew: false, generation: null };
+    return { current: before, isNew: false, generation: null, secret: null };
   await refuseChange(tx, kind, { object, before }, terms);
-  await kind.save(batch, [{ object, before }]);
-  const [current] = await kind.load(tx, [kind.key(object)]);
+  const made: Made[] = [];
+  await kind.save(batch, [{ object, before }], (_index, one) => made.push(one));
+  const [{ key: given, secret } = { key: kind.key(object), secret: null }] = made;
+  const [current] = await kind.load(tx, [given]);
   if (current === undefined) throw new Error(`the ${subjectOf(kind, object)} was not saved`);
   const { action = before === null ? 'create' : 'change' } = terms;
   const words = difference?.words;
   const generation = await finish(batch, kind, { object: current.object, action, terms, words });
-  return { current, isNew: before === null, generation };
+  return { current, isNew: before === null, generation, secret };
 }
 
 /** Creates or changes an object that control declares by itself, such as the node of its own host. */
@@ -121,7 +126,7 @@ export async function saveDeclared(
   const [before = null] = await kind.load(batch.tx, [key]);
   const find = outsideOf(batch.tx, kind, from);
   const object = await readWhole(kind, given, before?.object ?? null, find);
-  await kind.save(batch, [{ object, before }]);
+  await kind.save(batch, [{ object, before }], () => {});
 }
 
 /** Removes an object of the side that writes. */
@@ -131,7 +136,7 @@ export async function removeByHand<T extends object>(
   key: string,
   terms: WriteTerms,
 ): Promise<void> {
-  const before = await loadForWrite(batch, kind, key, terms);
+  const before = await loadForWrite(batch, kind, key, terms, kind.isEndedByHand);
   if (before === null || terms.isAt?.(before.object) === false) throw noSuch(kind, key);
   const hindrance = kind.hindrance?.(before) ?? null;
   if (hindrance !== null) throw conflict(hindrance);
@@ -158,6 +163,7 @@ async function loadForWrite<T extends object>(
   kind: Kind<T>,
   key: string,
   { ifMatch = null, ifNoneMatch = null }: WriteTerms,
+  isOfAny = false,
 ): Promise<Current<T> | null> {
   await kind.lock?.(batch.tx, key);
   const [before = null] = await kind.load(batch.tx, [key]);
@@ -170,7 +176,8 @@ async function loadForWrite<T extends object>(
     const why = before === null ? 'is not there' : 'was changed since it was read';
     throw new Problem('precondition_failed', `The ${called} ${why}. Read it again.`);
   }
-  if (before !== null) batch.requireOwn(before.owner, `The ${subjectOf(kind, before.object)}`);
+  if (before !== null && !isOfAny)
+    batch.requireOwn(before.owner, `The ${subjectOf(kind, before.object)}`);
   return before;
 }
 

@@ -11,7 +11,7 @@ export { culpritOf } from './culprit.ts';
 export { operate, saveByHand, saveDeclared } from './by-hand.ts';
 export { type DeclaredObjects, readObjects } from './file/objects.ts';
 export { FORMS, parseMoment, sentence } from './forms.ts';
-export { type EggLibrary, type Kind, NOTHING_OUTSIDE, type Outside } from './kind.ts';
+export { type EggLibrary, type Kind, type Made, NOTHING_OUTSIDE, type Outside } from './kind.ts';
 export { kindNamed, type KindName, KINDS, type StoredObjects } from './kinds.ts';
 export { HoldingIndex } from './holding-index.ts';
 export {

@@ -82,12 +82,15 @@ export interface Kind<T extends object = object, Facts extends object = object> 
     objects: readonly T[],
     rows: readonly Current<T, Facts>[],
   ): ReadonlyMap<number, Current<T, Facts>>;
-  /** Refuses objects of a file that do not go together with stored ones that the file does not name. */
+  /** Refuses objects of a file that do not go together with stored ones: `others` are those that it does not name. */
   checkStored?(
     objects: readonly T[],
     others: readonly Current<T, Facts>[],
     refuse: (index: number, message: string) => void,
+    matched: ReadonlyMap<number, Current<T, Facts>>,
   ): void;
+  /** Why a file leaves an object as it is, as a note; null: it does not. */
+  omits?(object: T, before: Current<T, Facts> | null, now: Date): string | null;
   /** Throws when an object cannot be saved by hand at present, such as for lack of capacity. */
   admit?(tx: Tx, wanted: Wanted<T, Facts>): Promise<void>;
   /** Refuses what only the fleet file may declare. */
@@ -100,7 +103,8 @@ export interface Kind<T extends object = object, Facts extends object = object> 
   lock?(tx: Tx, key: string): Promise<void>;
   /** Makes way for changes of a file before any of them is applied. */
   prepare?(batch: Batch, many: readonly Wanted<T, Facts>[]): Promise<void>;
-  save(batch: Batch, many: readonly Wanted<T, Facts>[]): Promise<void>;
+  /** `made`: called for what is not known before it is saved. */
+  save(batch: Batch, many: readonly Wanted<T, Facts>[], made: OnMade): Promise<void>;
   remove(batch: Batch, many: readonly Current<T, Facts>[]): Promise<void>;
   /** Hands objects that were made by hand to the fleet file (`--adopt`). */
   adopt(tx: Tx, keys: readonly string[]): Promise<void>;
@@ -135,6 +139,10 @@ export interface Kind<T extends object = object, Facts extends object = object> 
     db: Db | Tx,
     objects: readonly T[],
   ): Promise<ReadonlyMap<string, readonly string[]>>;
+  /** It may be removed by hand also if the fleet file declares it. */
+  readonly isEndedByHand?: true;
+  /** It has rights: an answer to a write waits for the writes that began by the old ones. */
+  readonly isHolder?: true;
   /** Why it cannot be removed by hand at present; null if it can. */
   hindrance?(current: Current<T, Facts>): string | null;
   /** Sentences about the object in the answer to a write. */
@@ -144,6 +152,17 @@ export interface Kind<T extends object = object, Facts extends object = object> 
   /** Notes for the operator about a declared object, which change nothing. */
   notes?(object: T, current: Current<T, Facts> | null): string[];
 }
+
+/** Something that saving an object made, and that is not stored with it. */
+export interface Made {
+  /** The key by which it is loaded. */
+  readonly key: string;
+  /** It is shown once, and stored nowhere; null: none was made. */
+  readonly secret: string | null;
+}
+
+/** `index`: that of the object in the list that is saved. */
+export type OnMade = (index: number, made: Made) => void;
 
 /** A network with its length, at a JSON pointer inside of its object. */
 export interface Target {
@@ -169,7 +188,8 @@ export interface FileEntry extends Omit<Spread, 'pointers'>, Partial<Pick<Spread
 export interface Beside<Facts extends object> {
   /** Completes the object of a request by what the request has beside it. */
   complete?(tx: Tx, given: object, beside: object, library: EggLibrary): Promise<object>;
-  save(tx: Tx, key: string, beside: object): Promise<void>;
+  /** Absent: requests have nothing beside it. */
+  save?(tx: Tx, key: string, beside: object): Promise<void>;
   show(facts: Facts): object;
 }
 

@@ -8,6 +8,7 @@ import { geoRule } from './kinds/geo-rule.ts';
 import { group } from './kinds/group.ts';
 import { holding } from './kinds/holding.ts';
 import { server } from './kinds/game-server.ts';
+import { key } from './kinds/key.ts';
 import { node } from './kinds/node.ts';
 import { organisation } from './kinds/organisation.ts';
 import { responder } from './kinds/responder.ts';
@@ -19,6 +20,7 @@ export const KINDS = [
   asn,
   service,
   holding,
+  key,
   group,
   geoRule,
   blockedList,

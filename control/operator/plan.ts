@@ -88,6 +88,8 @@ export interface PlanSink<At> {
 export interface StoredKind<T extends object> {
   readonly rows: readonly Current<T>[];
   readonly elsewhere: ReadonlyMap<string, readonly string[]>;
+  /** The time of the plan. */
+  readonly now: Date;
   /** The holdings that there will be. */
   readonly holdings: HoldingIndex;
 }
@@ -104,7 +106,7 @@ export interface PlannedKind<T extends object> {
 export function planKind<T extends object, At>(
   kind: Kind<T>,
   wanted: readonly Declared<T, At>[],
-  { rows, elsewhere, holdings }: StoredKind<T>,
+  { rows, holdings, ...stored }: StoredKind<T>,
   sink: PlanSink<At>,
 ): PlannedKind<T> {
   const objects = wanted.map(({ object }) => object);
@@ -116,13 +118,14 @@ export function planKind<T extends object, At>(
     const placed = placeObject(kind, one, before, { holdings, sink });
     if (placed === null) continue;
     if (before !== null) unnamed.delete(before.id);
-    remaining.push(planObject(kind, placed.one, { before: placed.before, elsewhere }, sink));
+    remaining.push(planObject(kind, placed.one, { before: placed.before, ...stored }, sink));
   }
   const left = [...unnamed.values()];
-  kind.checkStored?.(objects, left, (index, message) => {
+  const refuse = (index: number, message: string): void => {
     const { at } = wanted[index] ?? {};
     if (at !== undefined) sink.refuse(at, message);
-  });
+  };
+  kind.checkStored?.(objects, left, refuse, matched);
   const stays = left.filter((row) => row.owner === 'portal' || kind.stays?.(row) === true);
   return { remaining: [...remaining, ...stays.map(({ object }) => object)], left };
 }
@@ -191,11 +194,20 @@ function matchKeys<T extends object>(
 function planObject<T extends object, At>(
   kind: Kind<T>,
   { object: declared, at }: Declared<T, At>,
-  { before, elsewhere }: { readonly before: Current<T> | null } & Pick<StoredKind<T>, 'elsewhere'>,
+  {
+    before,
+    elsewhere,
+    now,
+  }: { readonly before: Current<T> | null } & Omit<StoredKind<T>, 'rows' | 'holdings'>,
   sink: PlanSink<At>,
 ): T {
   if (before?.owner === 'portal') {
     sink.refusePortal(at, `The ${subjectOf(kind, before.object)}`);
+    return declared;
+  }
+  const omitted = kind.omits?.(declared, before, now) ?? null;
+  if (omitted !== null) {
+    sink.note(omitted);
     return declared;
   }
   const object = inherit(kind, declared, before, (message) => sink.refuse(at, message));

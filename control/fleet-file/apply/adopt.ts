@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import type { Tx } from '../../db/database.ts';
 import { type Kind, type KindName, KINDS } from '../../operator/index.ts';
 import type { FleetFile } from '../desired.ts';
@@ -8,11 +7,6 @@ import type { FleetFile } from '../desired.ts';
  * removed by it. Nothing else of them changes.
  */
 export async function adoptNamed(tx: Tx, file: FleetFile): Promise<void> {
-  for (const { table, key, names, when = sql`true` } of namesOf(file)) {
-    await sql`
-      update ${sql.table(table)} set owner = 'fleet'
-       where owner = 'portal' and ${key} = any(${names}::text[]) and ${when}`.execute(tx);
-  }
   for (const kind of KINDS as readonly Kind[]) {
     const declared: readonly { readonly object: object }[] = file.objects[kind.name as KindName];
     await kind.adopt(
@@ -20,28 +14,4 @@ export async function adoptNamed(tx: Tx, file: FleetFile): Promise<void> {
       declared.map(({ object }) => kind.key(object)),
     );
   }
-}
-
-type Fragment = ReturnType<typeof sql>;
-
-interface Named {
-  readonly table: string;
-  readonly key: Fragment;
-  readonly names: readonly string[];
-  readonly when?: Fragment;
-}
-
-function namesOf({ organisations }: FleetFile): Named[] {
-  /** `acme ci`: names that are unique inside an organisation. */
-  const inside = (name: Fragment): Fragment =>
-    sql`(select slug from organisations where id = organisation_id) || ' ' || ${name}`;
-  const all = organisations.flatMap(({ slug, ...one }) => [
-    {
-      table: 'api_keys',
-      key: inside(sql`name`),
-      names: one.keys.map(({ name }) => `${slug} ${name}`),
-      when: sql`revoked_at is null`,
-    },
-  ]);
-  return all.filter(({ names }) => names.length > 0);
 }

@@ -5,7 +5,7 @@ import type { Db, Tx } from '../../db/database.ts';
 import type { FleetFile } from '../desired.ts';
 
 /** The form of stored files: another version may have stored another, which cannot be applied. */
-const FORM = 5;
+const FORM = 6;
 
 /** An undo needs two; the others are for whoever looks for what was applied when. */
 const KEPT = 10;
@@ -42,9 +42,9 @@ export async function loadPreviousFile(
 function withoutSecrets(file: FleetFile): FleetFile {
   return {
     ...file,
-    organisations: file.organisations.map((organisation) => ({
-      ...organisation,
-      keys: organisation.keys.map((key) => ({ ...key, secret: null })),
-    })),
+    objects: {
+      ...file.objects,
+      key: file.objects.key.map(({ object, at }) => ({ object: { ...object, secret: null }, at })),
+    },
   };
 }

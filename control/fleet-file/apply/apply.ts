@@ -8,7 +8,7 @@ import { adoptNamed } from './adopt.ts';
 import { lockEverything } from '../../db/locks.ts';
 import { keepAppliedFile } from './applied-files.ts';
 import { saveEggs, sweepEggs } from '../../game-servers/index.ts';
-import { type CreatedFleetKey, type KnownRows, isTogether, PlanRun } from './plan-run.ts';
+import { type CreatedFleetKey, PlanRun } from './plan-run.ts';
 import { culpritOf } from '../../operator/index.ts';
 import type { FleetChange, FleetPlan } from '../plan/change.ts';
 import type { FleetFile } from '../desired.ts';
@@ -35,7 +35,7 @@ export interface ApplyProgress {
   readonly total: number;
 }
 
-interface PlanToApply extends Pick<ApplyOptions, 'actor' | 'onProgress'> {
+interface PlanToApply extends Pick<ApplyOptions, 'onProgress'> {
   readonly file: FleetFile;
   readonly plan: FleetPlan;
   readonly state: FleetState;
@@ -82,13 +82,12 @@ export async function planFleet(
   { adopt = false }: Pick<ApplyOptions, 'adopt'> = {},
 ): Promise<FleetPlan> {
   let plan: FleetPlan | undefined;
-  const actor: Actor = { kind: 'fleet', name: file.path, source: null, requestId: null };
   try {
     await db.transaction().execute(async (tx) => {
       const state = await loadLocked(tx, file, adopt);
       plan = planChanges(file, state);
       if (plan.mistakes.length === 0)
-        await applyPlan(new Batch(tx, 'fleet'), { actor, file, plan, state });
+        await applyPlan(new Batch(tx, 'fleet'), { file, plan, state });
       throw new DryRunDone();
     });
   } catch (error) {
@@ -116,7 +115,6 @@ export async function applyFleet(
     if (agreed !== undefined && agreed !== renderPlan(plan)) throw new PlanChanged();
     const batch = new Batch(tx, 'fleet');
     const { createdKeys, organisations } = await applyPlan(batch, {
-      actor,
       file,
       plan,
       state,
@@ -149,9 +147,12 @@ const MOST_TOGETHER = 5_000;
 
 async function applyPlan(
   batch: Batch,
-  { actor, file, plan, state, onProgress = () => {} }: PlanToApply,
+  { file, plan, state, onProgress = () => {} }: PlanToApply,
 ): Promise<PlanRun> {
-  const run = new PlanRun(batch, actor, knownRows(state));
+  const run = new PlanRun(
+    batch,
+    state.objects.organisation.map(({ id, object }) => [object.slug, id] as const),
+  );
   await run.prepare(plan.changes);
   if (plan.changes.some(isOfServers)) {
     await saveEggs(
@@ -182,7 +183,7 @@ async function applyRun(
     const message = describeFailure(error);
     if (message === null) throw error;
     const culprit = culpritOf(error);
-    const named = changes.find((one) => 'object' in one && one.object === culprit);
+    const named = changes.find(({ object }) => object === culprit);
     const change = changes.length === 1 ? changes[0] : culprit && named;
     if (change !== undefined) {
       const { line, column } = change.at;
@@ -198,7 +199,7 @@ function runsOf(changes: readonly FleetChange[]): FleetChange[][] {
   const runs: FleetChange[][] = [];
   for (const change of changes) {
     const last = runs.at(-1);
-    const joins = last?.[0]?.do === change.do && isTogether(change) && last.length < MOST_TOGETHER;
+    const joins = last?.[0]?.do === change.do && last.length < MOST_TOGETHER;
     if (joins) last.push(change);
     else runs.push([change]);
   }
@@ -215,14 +216,7 @@ function describeFailure(error: unknown): string | null {
   return details === '' ? error.detail : `${error.detail} (${details})`;
 }
 
-function knownRows(state: FleetState): KnownRows {
-  const { organisation: stored } = state.objects;
-  return {
-    organisations: stored.map(({ id, object }) => [object.slug, id] as const),
-  };
-}
-
-/** Writes one audit row per change. Creating a key writes its own. */
+/** Writes one audit row per change. */
 async function auditChanges(
   tx: Tx,
   actor: Actor,
@@ -230,14 +224,12 @@ async function auditChanges(
   organisations: ReadonlyMap<string, number>,
   generation: number | null,
 ): Promise<void> {
-  const entries = changes
-    .filter((change) => change.do !== 'key.create')
-    .map((change) => ({
-      organisationId: organisations.get(change.organisation ?? '') ?? null,
-      action: change.do,
-      target: change.subject,
-      detail: { words: change.words },
-      generation,
-    }));
+  const entries = changes.map((change) => ({
+    organisationId: organisations.get(change.organisation ?? '') ?? null,
+    action: change.do,
+    target: change.subject,
+    detail: { words: change.words },
+    generation,
+  }));
   await recordAudits(tx, actor, entries);
 }

@@ -91,7 +91,7 @@ test('hundreds of organisations are written in a few steps, and none is left whe
   assert.ok(steps.length < 20, `${steps.length} steps`);
   assert.deepEqual(
     createdKeys.map(({ organisation }) => organisation).toSorted(),
-    file.organisations.map(({ slug }) => slug).toSorted(),
+    file.objects.organisation.map(({ object: { slug } }) => slug).toSorted(),
   );
   assert.deepEqual((await applyFleet(db, file, options)).changes, []);
 });

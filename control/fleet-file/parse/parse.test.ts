@@ -317,7 +317,7 @@ test('fills in defaults of optional fields', () => {
     fragments: 'reassemble',
     management: [{ protocol: 'tcp', port: 22 }],
   });
-  assert.deepEqual(mustParse('').organisations, []);
+  assert.deepEqual(mustParse('').objects.organisation, []);
 });
 
 test('reads thresholds, mitigation modes and safelists of every scope, and collectors', () => {

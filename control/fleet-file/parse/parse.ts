@@ -1,10 +1,9 @@
-import { parseOrganisation, withNamedPorts } from './organisation.ts';
+import { withNamedPorts } from './organisation.ts';
 import { NOTHING_OUTSIDE, type Outside, readObjects } from '../../operator/index.ts';
-import type { DesiredOrganisation, FleetFile, NamedEgg } from '../desired.ts';
+import type { FleetFile, NamedEgg } from '../desired.ts';
 import { type Mistake, MistakeList } from '../mistakes.ts';
 import { NamedPorts } from './named-ports.ts';
 import { Scope } from './scope.ts';
-import { refuseSharedSecrets } from './shared.ts';
 import type { FleetText } from '../schema/schema.ts';
 import { checkSchema } from '../schema/check.ts';
 import { type Environment, type Located, locateYaml } from '../read/yaml-source.ts';
@@ -46,15 +45,12 @@ export function parseFleet(
 }
 
 function parseChecked(text: FleetText, path: string, scope: Scope, outside: Outside): FleetFile {
-  const organisations: DesiredOrganisation[] = [];
   const completed: Record<string, object> = {};
   for (const [slug, organisation] of Object.entries(text.organisations ?? {})) {
     const of = scope.in('organisations', slug);
     const named = new NamedPorts(text.game_servers ?? [], slug);
-    organisations.push(parseOrganisation(slug, organisation, of));
     completed[slug] = withNamedPorts(organisation, named, of);
   }
-  refuseSharedSecrets(organisations, scope);
   const places = {
     at: (pointer: string) => scope.inside(pointer).at,
     refuse: (pointer: string, message: string) => scope.inside(pointer).refuse(message),
@@ -63,7 +59,6 @@ function parseChecked(text: FleetText, path: string, scope: Scope, outside: Outs
     path,
     objects: readObjects({ ...text, organisations: completed }, places, outside),
     eggs: eggsOf(outside),
-    organisations,
   };
 }
 

@@ -1,4 +1,3 @@
-import type { DesiredKey } from '../desired.ts';
 import type { KindName, ObjectChange } from '../../operator/index.ts';
 import type { Mistake, Position } from '../mistakes.ts';
 
@@ -16,19 +15,14 @@ interface ChangeDescription {
 }
 
 /** One change. It names organisations by slug, because some have no row before the plan is applied. */
-export type FleetChange = ChangeDescription &
-  (
-    | { readonly do: 'key.create'; readonly key: DesiredKey }
-    | { readonly do: 'key.update'; readonly id: number; readonly key: DesiredKey }
-    | { readonly do: 'key.suspend'; readonly id: number }
-    | (Pick<ObjectChange, 'kind' | 'object' | 'before'> & { readonly do: ObjectAction })
-  );
+export interface FleetChange
+  extends ChangeDescription,
+    Pick<ObjectChange, 'kind' | 'object' | 'before'> {
+  readonly do: ObjectAction;
+}
 
 /** A change of an object of a kind of `control/operator`. */
 export type ObjectAction = `${KindName}.${'create' | 'update' | 'delete'}`;
-
-/** A change of one kind. */
-export type Change<Kind extends FleetChange['do']> = Extract<FleetChange, { readonly do: Kind }>;
 
 export interface FleetPlan {
   /** The file's path. */

@@ -1,4 +1,4 @@
-import type { DesiredOrganisation, FleetFile } from '../desired.ts';
+import type { FleetFile } from '../desired.ts';
 import { type Mistake, MistakeList, type Position } from '../mistakes.ts';
 import type { FleetState } from '../state/state.ts';
 import type { FleetChange, FleetPlan } from './change.ts';
@@ -10,7 +10,7 @@ const ORDER: Readonly<Record<FleetChange['do'], number>> = {
   'blocked-list.delete': 1,
   'group.delete': 2,
   'geo-rule.delete': 2,
-  'key.suspend': 3,
+  'key.delete': 3,
   'server.delete': 3,
   'holding.delete': 4,
   'asn.create': 6,
@@ -50,13 +50,6 @@ const ORDER: Readonly<Record<FleetChange['do'], number>> = {
   'organisation.delete': 18,
 };
 
-/** A change without its position, which `add` takes apart. */
-type ChangeWithoutPosition = FleetChange extends infer Each
-  ? Each extends FleetChange
-    ? Omit<Each, 'at'>
-    : never
-  : never;
-
 /** A plan under construction: what the file wants, what the database has, and the changes found so far. */
 export class PlanDraft {
   /** The position of mistakes about what the file does not name. */
@@ -64,9 +57,7 @@ export class PlanDraft {
   readonly file: FleetFile;
   readonly state: FleetState;
   /** The file's organisations, without those that belong to the portal: they are refused once, with all they contain. */
-  readonly organisations: readonly DesiredOrganisation[];
-  readonly #slugs: ReadonlyMap<number, string>;
-  readonly #ids: ReadonlyMap<string, number>;
+  readonly organisations: FleetFile['objects']['organisation'];
   readonly #changes: FleetChange[] = [];
   readonly #mistakes: MistakeList;
   readonly #losses: Mistake[] = [];
@@ -77,27 +68,16 @@ export class PlanDraft {
     this.state = state;
     this.#mistakes = new MistakeList(file.path);
     const { organisation: stored } = state.objects;
-    this.#slugs = new Map(stored.map(({ id, object }) => [id, object.slug]));
-    this.#ids = new Map(stored.map(({ id, object }) => [object.slug, id]));
     const portal = stored.filter(({ owner }) => owner === 'portal');
     const refused = new Set(portal.map(({ object }) => object.slug));
-    this.organisations = file.organisations.filter(({ slug, at }) => {
+    this.organisations = file.objects.organisation.filter(({ object: { slug }, at }) => {
       if (refused.has(slug)) this.refusePortal(at, `The organisation ${slug}`);
       return !refused.has(slug);
     });
   }
 
-  slugOf(organisationId: number | null): string {
-    return this.#slugs.get(organisationId ?? 0) ?? '';
-  }
-
-  /** The id of an organisation that exists. */
-  idOf(slug: string): number | undefined {
-    return this.#ids.get(slug);
-  }
-
   /** `at`: the entry of the file that asks for the change. */
-  add(change: ChangeWithoutPosition, at: Position = PlanDraft.fileStart): void {
+  add(change: Omit<FleetChange, 'at'>, at: Position = PlanDraft.fileStart): void {
     this.#changes.push({ ...change, at });
   }
 
@@ -131,22 +111,4 @@ export class PlanDraft {
       notes: this.#notes,
     };
   }
-}
-
-/** `name "a" -> "b", active true -> false`: the fields that differ, in the order of `after`. */
-export function describeDifferences(
-  before: Readonly<Record<string, unknown>>,
-  after: Readonly<Record<string, unknown>>,
-): string {
-  return Object.entries(after)
-    .filter(([field, value]) => describeValue(before[field]) !== describeValue(value))
-    .map(([field, value]) => `${field} ${describeValue(before[field])} -> ${describeValue(value)}`)
-    .join(', ');
-}
-
-export function describeValue(value: unknown): string {
-  if (value === null || value === undefined) return 'none';
-  if (value instanceof Date) return value.toISOString().replace('.000Z', '+00:00');
-  if (Array.isArray(value)) return `[${value.map(describeValue).join(', ')}]`;
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }

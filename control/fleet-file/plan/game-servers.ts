@@ -8,13 +8,12 @@ export function noteUnknownServers(draft: PlanDraft): void {
     [...file.objects.server, ...portal].map(({ object }) => object),
     ({ organisation }) => organisation,
   );
-  for (const { slug, keys } of file.organisations) {
+  for (const { object } of file.objects.key) {
+    const { organisation: slug, name, servers, managed_servers: managed } = object;
     const known = new Set(byOrganisation.get(slug)?.map(({ uuid }) => uuid));
-    for (const { name, servers, managedServers } of keys) {
-      for (const uuid of new Set([...(servers ?? []), ...(managedServers ?? [])])) {
-        if (known.has(uuid)) continue;
-        draft.note(`key ${name} (${slug}): there is no server ${uuid} of ${slug}`);
-      }
+    for (const uuid of new Set([...(servers ?? []), ...(managed ?? [])])) {
+      if (known.has(uuid)) continue;
+      draft.note(`key ${name} (${slug}): there is no server ${uuid} of ${slug}`);
     }
   }
 }

@@ -32,7 +32,7 @@ export function planObjects(draft: PlanDraft): void {
     lose: (at, message) => draft.lose(at ?? PlanDraft.fileStart, message),
     note: (message) => draft.note(message),
   };
-  const slugs = new Set(draft.organisations.map(({ slug }) => slug));
+  const slugs = new Set(draft.organisations.map(({ object }) => object.slug));
   const planned = (KINDS as readonly Kind[]).map((kind) => {
     const name = kind.name as KindName;
     const declared: readonly Declared<object, Position>[] = draft.file.objects[name];
@@ -42,7 +42,7 @@ export function planObjects(draft: PlanDraft): void {
       return slug === null || slugs.has(slug);
     });
     const elsewhere = draft.state.elsewhere.get(name) ?? new Map<string, string[]>();
-    const stored = { rows: objects[name], elsewhere, holdings };
+    const stored = { rows: objects[name], elsewhere, now: draft.state.now, holdings };
     return { kind, isLast: wanted.length === 0, ...planKind(kind, wanted, stored, sink) };
   });
   const named = new Set(planned.flatMap(({ kind, remaining }) => namesIn(kind, remaining)));

@@ -10,12 +10,12 @@ const NOW = new Date('2026-11-21T08:00:00Z');
 const NO_MARKS = { ref: null, expiresAt: null, note: null };
 const EMPTY: FleetState = {
   now: NOW,
-  keys: [],
   objects: {
     organisation: [],
     asn: [],
     service: [],
     holding: [],
+    key: [],
     group: [],
     'geo-rule': [],
     'blocked-list': [],
@@ -47,23 +47,6 @@ test('golden: the example on an empty fleet', async () => {
 /** acme with a prefix in use, a key, a group on the prefix, and an edge. */
 const IN_USE: FleetState = {
   ...EMPTY,
-  keys: [
-    {
-      id: 9,
-      organisationId: 1,
-      name: 'ci',
-      hash: '00',
-      abilities: ['firewall.read'],
-      servers: null,
-      managedServers: null,
-      prefixes: null,
-      sources: null,
-      expiresAt: null,
-      revoked: false,
-      suspended: false,
-      owner: 'fleet',
-    },
-  ],
   objects: {
     ...EMPTY.objects,
     organisation: [
@@ -119,6 +102,32 @@ const IN_USE: FleetState = {
           isPast: false,
           othersDefault: null,
           now: '2026-11-21T08:00:00+00:00',
+        },
+      },
+    ],
+    key: [
+      {
+        id: 9,
+        owner: 'fleet',
+        object: {
+          organisation: 'acme',
+          id: 9,
+          name: 'ci',
+          abilities: ['firewall.read'],
+          servers: null,
+          managed_servers: null,
+          prefixes: null,
+          sources: null,
+          expires_at: null,
+          secret: null,
+        },
+        facts: {
+          hash: '00',
+          hint: 'pcl_abcdef',
+          createdAt: NOW,
+          lastUsedAt: null,
+          revokedAt: null,
+          suspendedAt: null,
         },
       },
     ],

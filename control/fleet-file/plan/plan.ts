@@ -5,7 +5,6 @@ import type { FleetPlan } from './change.ts';
 import { PlanDraft } from './draft.ts';
 import { planObjects } from './objects.ts';
 import { noteEggs, noteUnknownServers } from './game-servers.ts';
-import { planKeys } from './keys.ts';
 
 /**
  * Computes what has to change so that the database's fleet-file side is what the file says. Pure: the same
@@ -13,7 +12,6 @@ import { planKeys } from './keys.ts';
  */
 export function planChanges(file: FleetFile, state: FleetState): FleetPlan {
   const draft = new PlanDraft(file, state);
-  planKeys(draft);
   planObjects(draft);
   noteEggs(draft);
   noteUnknownServers(draft);

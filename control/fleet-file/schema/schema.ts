@@ -8,6 +8,7 @@ import { SERVER } from '@portcullis/contract/schemas/declared/game-server.ts';
 import { HOLDING } from '@portcullis/contract/schemas/declared/holding.ts';
 import { NODE } from '@portcullis/contract/schemas/declared/node.ts';
 import { ORGANISATION } from '@portcullis/contract/schemas/declared/organisation.ts';
+import { ORGANISATION_KEY } from '@portcullis/contract/schemas/declared/organisation-key.ts';
 import { RESPONDER } from '@portcullis/contract/schemas/declared/responder.ts';
 import { SERVICE } from '@portcullis/contract/schemas/declared/service.ts';
 import { type Static, Type } from 'typebox';
@@ -19,7 +20,6 @@ import { closed, list, text, whole } from './shapes.ts';
  */
 
 const asn = whole(1, 4_294_967_295, 'An autonomous system number.');
-const moment = text('A moment with an offset: "2026-01-01T00:00:00+00:00".', 40);
 const onePort = whole(1, 65_535, 'One port.');
 const namedPorts = Type.Union(
   [text('Ports, or the name of a port of a game server: "Survival:query".', 2000), onePort],
@@ -61,30 +61,25 @@ const service = closed({
   ),
 });
 
+const servers = (description: string) =>
+  Type.Optional(
+    Type.Union([
+      Type.Unsafe<'all'>({ type: 'string', enum: ['all'] }),
+      list(text('A uuid.', 36), description),
+    ]),
+  );
+const {
+  organisation: _keeper,
+  id: _keyId,
+  servers: _seen,
+  managed_servers: _managed,
+  ...keyFields
+} = ORGANISATION_KEY.schema.properties;
 const key = closed({
-  name: text('How the file finds the key again.'),
+  ...keyFields,
   abilities: list(text('Such as firewall.read.', 50), 'What it may do.', { minItems: 1 }),
-  servers: Type.Optional(
-    Type.Union([
-      Type.Unsafe<'all'>({ type: 'string', enum: ['all'] }),
-      list(text('A uuid.', 36), 'The servers that it sees.'),
-    ]),
-  ),
-  manage_servers: Type.Optional(
-    Type.Union([
-      Type.Unsafe<'all'>({ type: 'string', enum: ['all'] }),
-      list(
-        text('A uuid.', 36),
-        'Of those, the servers that it may instruct. Default: all of them.',
-      ),
-    ]),
-  ),
-  prefixes: Type.Optional(list(text('A CIDR.', 50), 'All that it may touch. Default: everything.')),
-  sources: Type.Optional(list(text('A CIDR.', 50), 'Where it may be used. Default: anywhere.')),
-  expires_at: Type.Optional(moment),
-  secret: Type.Optional(
-    text('A key from `portcullis keys generate`, best as ${NAME}. Default: one is made.', 200),
-  ),
+  servers: servers('The servers that it sees.'),
+  manage_servers: servers('Of those, the servers that it may instruct. Default: all of them.'),
 });
 
 const { slug: _slug, ...organisationFields } = ORGANISATION.schema.properties;
@@ -156,4 +151,3 @@ export const FleetSchema = Type.Object(
 
 export type FleetText = Static<typeof FleetSchema>;
 export type OrganisationText = Static<typeof organisation>;
-export type KeyText = Static<typeof key>;

@@ -25,10 +25,7 @@ const TYPES = [
   true satisfies Same<Params<'readFirewallAddress'>, { readonly ip: string }>,
   true satisfies Same<Params<'readGameServer'>, { readonly slice: string }>,
   true satisfies Same<Params<'readAttack'>, { readonly attack: number }>,
-  true satisfies Same<
-    Params<'revokeOrganisationKey'>,
-    { readonly key: number; readonly slug: string }
-  >,
+  true satisfies Same<Params<'revokeKey'>, { readonly key: number; readonly organisation: string }>,
   true satisfies Same<
     Params<'saveGroup'>,
     { readonly organisation: string; readonly group: number }
@@ -107,7 +104,7 @@ test('a parameter that can name nothing is not found, with the words of one that
   for (const text of bad) {
     assert.ok(String(parse('readAttack', { attack: text })).startsWith(attack), text);
     assert.equal(
-      parse('revokeOrganisationKey', { slug: 'acme', key: text }),
+      parse('revokeKey', { organisation: 'acme', key: text }),
       `not_found: There is no key "${text}".`,
     );
     assert.equal(

@@ -51,6 +51,7 @@ export function createKindHandlers<T extends object>(
       operate(tx, async (batch) => {
         const terms = { ...termsOf(call, library), isAt: (object: object) => isAt(call, object) };
         await removeByHand(batch, kind, keyOf(call), terms);
+        if (kind.isHolder) call.endsRights(Number(keyOf(call)));
         return { status: 200, body: { data: { done: true } } };
       }),
   };
@@ -80,9 +81,11 @@ function createWriters<T extends object>(
   library: EggLibrary,
 ): Pick<KindHandlers, 'create' | 'save' | 'change'> {
   const write = (call: KindCall, tx: Tx, wanted: Omit<ObjectWrite<T>, 'body'>): Promise<Answer> =>
-    operate(tx, (batch) =>
-      writeObject(batch, kind, { ...wanted, body: Object(call.body) }, termsOf(call, library)),
-    );
+    operate(tx, (batch) => {
+      if (kind.isHolder && wanted.key !== null) call.endsRights(Number(wanted.key));
+      const write = { ...wanted, body: Object(call.body) };
+      return writeObject(batch, kind, write, termsOf(call, library));
+    });
   return {
     create: (call, tx) =>
       write(call, tx, { key: null, make: (_before, body) => ({ ...body, ...namesOf(call) }) }),
@@ -156,7 +159,7 @@ async function writeObject<T extends object>(
     (before) => complete(make(before, declared)),
     terms,
   );
-  if (kind.beside === undefined || Object.keys(beside).length === 0) {
+  if (kind.beside?.save === undefined || Object.keys(beside).length === 0) {
     return answerOf(tx, kind, written);
   }
   const at = kind.key(written.current.object);
@@ -195,14 +198,20 @@ function viewOf<T extends object>(kind: Kind<T>, { object, owner, facts }: Curre
 export async function answerOf<T extends object>(
   tx: Tx,
   kind: Kind<T>,
-  { current, isNew, generation }: Written<T>,
+  { current, isNew, generation, secret }: Written<T>,
 ): Promise<Answer> {
   const data = viewOf(kind, current);
   const remarks = (await kind.remarks?.(tx, current)) ?? [];
+  const body = remarks.length === 0 ? { data } : { data, message: remarks.join(' ') };
   return {
     status: isNew ? 201 : 200,
-    body: remarks.length === 0 ? { data } : { data, message: remarks.join(' ') },
-    headers: generation === null ? {} : { 'portcullis-generation': String(generation) },
+    body,
+    // A secret must be in no cache, and in no answer that is kept.
+    ...(secret !== null && { body: { ...body, data: { ...data, secret } }, remembered: body }),
+    headers: {
+      ...(generation !== null && { 'portcullis-generation': String(generation) }),
+      ...(secret !== null && { 'cache-control': 'no-store' }),
+    },
     state: stateOf(kind, current),
   };
 }

@@ -31,7 +31,7 @@ export function createServerHandlers(library: EggLibrary): Pick<Handlers, Names>
         // Audited by itself, as for an organisation.
         await reinstallServer(tx, found.object.uuid, operatorActor(call));
         const current = await requireServer(call, tx);
-        return answerOf(tx, server, { current, isNew: false, generation: null });
+        return answerOf(tx, server, { current, isNew: false, generation: null, secret: null });
       }),
   };
 }
@@ -125,5 +125,5 @@ async function answerSame(
     const detail = `The server ${same.object.uuid} has this external id and differs: ${words}. Change it instead.`;
     throw conflict(detail, '/external_id');
   }
-  return answerOf(tx, server, { current: same, isNew: true, generation: null });
+  return answerOf(tx, server, { current: same, isNew: true, generation: null, secret: null });
 }

@@ -343,6 +343,8 @@ export const operatorMessages = {
       'acting.begin': 'Organisation opened',
       'acting.end': 'Organisation left',
       'key.create': 'Key made',
+      'key.change': 'Key changed',
+      'key.remove': 'Key revoked',
       'key.revoke': 'Key revoked',
       'server.create': 'Game server made',
       'server.change': 'Game server changed',
