@@ -111,7 +111,7 @@ export const FIREWALL_JOURNEYS: Readonly<Record<string, Journey>> = {
     assert.equal(await create.getAttribute('aria-disabled'), 'true');
     await finish(visit, 'a conflict');
 
-    await page.getByRole('button', { name: 'Remove Deny UDP port 1900' }).click();
+    await page.getByRole('button', { name: 'Remove deny udp 1900' }).click();
     await addGroupRule(visit, 'TCP', '9100');
     await preview.getByText('deny tcp 9100').nth(1).waitFor();
     assert.equal(await preview.getByText('Added here').count(), 2);

@@ -1,3 +1,4 @@
+import type { Tx } from '@portcullis/control/db/database.ts';
 import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 import { createJoinCommand } from '../../agents/join-command.ts';
 import { declareAgent } from '../../agents/declare.ts';
@@ -31,32 +32,50 @@ export function inviteHosts(
     readonly hasFleetFile: boolean;
   },
 ): Promise<readonly Invitation[]> {
-  return withUrl(databaseUrl, (db) =>
-    db.transaction().execute(async (tx) => {
-      const invitations: Invitation[] = [];
-      for (const kind of ['edge', 'node'] as const) {
-        const others = async () => {
-          const rows = await tx
-            .selectFrom(kind === 'edge' ? 'edges' : 'nodes')
-            .select(['name', 'enrolled_at as enrolledAt'])
-            .orderBy('id')
-            .execute();
-          return rows.filter(({ name }) => name !== here[kind]);
-        };
-        if (!hasFleetFile && (await others()).length === 0)
-          await declareAgent(tx, { kind, name: `${kind}-1` }, operator());
-        const waiting = (await others()).filter(({ enrolledAt }) => enrolledAt === null);
-        for (const { name } of waiting.slice(0, MOST_OF_A_KIND)) {
-          const agent: AgentRef = { kind, name };
-          const made = await createJoinCommand(
-            tx,
-            { agent, url, lastsMs: LASTS_MS, needsApproval: false },
-            operator(),
-          );
-          if (made !== null) invitations.push({ kind, name, ...made });
-        }
-      }
-      return invitations;
-    }),
-  );
+  return withUrl(databaseUrl, async (db) => {
+    const invitations: Invitation[] = [];
+    // A transaction each: what declares an edge takes a generation, and nodes are locked before that.
+    for (const kind of ['edge', 'node'] as const) {
+      const made = await db
+        .transaction()
+        .execute((tx) => inviteKind(tx, { kind, url, here: here[kind], hasFleetFile }));
+      invitations.push(...made);
+    }
+    return invitations;
+  });
+}
+
+interface Inviting {
+  readonly kind: 'edge' | 'node';
+  readonly url: string;
+  readonly here: string | null;
+  readonly hasFleetFile: boolean;
+}
+
+async function inviteKind(
+  tx: Tx,
+  { kind, url, here, hasFleetFile }: Inviting,
+): Promise<Invitation[]> {
+  const others = async () => {
+    const rows = await tx
+      .selectFrom(kind === 'edge' ? 'edges' : 'nodes')
+      .select(['name', 'enrolled_at as enrolledAt'])
+      .orderBy('id')
+      .execute();
+    return rows.filter(({ name }) => name !== here);
+  };
+  if (!hasFleetFile && (await others()).length === 0)
+    await declareAgent(tx, { kind, name: `${kind}-1` }, operator());
+  const invitations: Invitation[] = [];
+  const waiting = (await others()).filter(({ enrolledAt }) => enrolledAt === null);
+  for (const { name } of waiting.slice(0, MOST_OF_A_KIND)) {
+    const agent: AgentRef = { kind, name };
+    const made = await createJoinCommand(
+      tx,
+      { agent, url, lastsMs: LASTS_MS, needsApproval: false },
+      operator(),
+    );
+    if (made !== null) invitations.push({ kind, name, ...made });
+  }
+  return invitations;
 }

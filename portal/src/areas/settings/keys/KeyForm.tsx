@@ -2,7 +2,7 @@ import { Checkbox, MultiSelect, SegmentedControl, Textarea, TextInput } from '@m
 import { useQuery } from '@tanstack/react-query';
 import type { ApiKeyCreated } from '@portcullis/client/index.ts';
 import { type Fields, WriteForm } from '../../../components/forms/WriteForm.tsx';
-import { messages } from '../../../messages/index.ts';
+import { apiKeyMessages as text } from '../../../messages/api-keys.ts';
 import { usePeopleClient } from '../../../session/session.ts';
 import {
   ABILITIES,
@@ -12,8 +12,6 @@ import {
   LIFETIMES,
   parseNetworks,
 } from './key-draft.ts';
-
-const text = messages.apiKeys;
 
 interface Props {
   onClose(): void;

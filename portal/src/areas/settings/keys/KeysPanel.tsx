@@ -9,12 +9,10 @@ import { RoleIcon } from '../../../components/RoleIcon.tsx';
 import { SecretOnce } from '../../../components/SecretOnce.tsx';
 import { timeColumn } from '../../../components/Time.tsx';
 import { WriteDialog } from '../../../components/forms/WriteDialog.tsx';
-import { messages } from '../../../messages/index.ts';
+import { apiKeyMessages as text } from '../../../messages/api-keys.ts';
 import { usePeopleClient } from '../../../session/session.ts';
 import { type KeyState, sortKeys, stateOf } from './key-draft.ts';
 import { KeyForm } from './KeyForm.tsx';
-
-const text = messages.apiKeys;
 
 /** The organisation's API keys: each is shown whole only when it is made. */
 export function KeysPanel() {
