@@ -108,7 +108,10 @@ describe('the devices of an edge', { skip: lacking ?? false }, () => {
     await eventually('it is on the bridge', async () => attachedMode(edge, 'br0') !== null);
     await eventually('it is off the port', async () => attachedMode(edge) === null);
     await assertVerdicts();
-    const [wan, bridge] = await shown(([, upper]) => upper?.name === 'br0' && upper.xdp === 'tc');
+    // A report may be of the moment between: on the bridge, and not off the port yet.
+    const [wan, bridge] = await shown(
+      ([port, upper]) => port?.xdp === 'none' && upper?.name === 'br0' && upper.xdp === 'tc',
+    );
     assert.deepEqual([wan?.xdp, wan?.master], ['none', 'br0']);
     assert.match(wan?.reason ?? '', /nothing enters by a port/);
     assert.deepEqual([bridge?.kind, bridge?.xdp], ['bridge', attachedMode(edge, 'br0')]);
