@@ -4,6 +4,7 @@ import { skipUnless } from '../requirements.ts';
 import { createInternet } from '../stack/internet.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import {
+  openDoor,
   type PortalBrowser,
   SCHEMES,
   requireNoSidewaysScroll,
@@ -11,9 +12,10 @@ import {
   startPortalBrowser,
   type Visit,
 } from './browser.ts';
+import { ADA, PASSWORD, typePassword } from './people.ts';
 import { GAME, LOBBY, PORTAL_FILES, PORTAL_FLEET, WITH_GAMES } from './fleet.ts';
 
-const TABS = ['console', 'resources', 'history', 'ports', 'build'];
+const TABS = ['console', 'resources', 'history', 'ports', 'build', 'people', 'activity'];
 const NEEDS = ['root', 'netns', 'nft', 'postgres', 'chromium'] as const;
 
 describe('game servers in a browser, over a node that runs one', {
@@ -26,13 +28,15 @@ describe('game servers in a browser, over a node that runs one', {
   before(async () => {
     const internet = createInternet('games');
     undo.push(() => internet.destroy());
+    const door = await openDoor('localhost');
+    undo.push(() => door.close());
     stack = await startStack(internet, {
       fleet: PORTAL_FLEET,
       files: PORTAL_FILES,
-      args: WITH_GAMES,
+      args: [...WITH_GAMES, '--public-url', door.url],
     });
     undo.push(() => stack.stop());
-    browser = await startPortalBrowser(stack);
+    browser = await startPortalBrowser(stack, door);
     undo.push(() => browser.stop());
   });
   after(async () => {
@@ -149,6 +153,51 @@ describe('game servers in a browser, over a node that runs one', {
     await page.getByRole('heading', { name: GAME.ip, level: 1 }).waitFor();
     assert.deepEqual(visit.faults, []);
     await visit.close();
+  });
+
+  it('lets a friend restart one server and read its console, until that is taken away', async () => {
+    const owner = await browser.open('light');
+    await owner.act(ADA, 'acme');
+    const { page } = owner;
+    await page.goto(`${browser.url}/servers/${GAME.uuid}?tab=people`);
+    await page.getByRole('button', { name: 'Invite a person' }).click();
+    await page.getByLabel('Email').fill('friend@example.net');
+    await page.getByRole('button', { name: 'Console and restart' }).click();
+    await page.getByRole('button', { name: 'Make the link' }).click();
+    const { hash } = new URL(await page.getByRole('dialog').locator('output').innerText());
+    await page.getByRole('button', { name: 'I have saved it' }).click();
+
+    const friend = await browser.open('dark');
+    const theirs = friend.page;
+    await theirs.goto(`${browser.url}/link${hash}`);
+    await theirs.getByRole('heading', { name: 'Join Hearth', level: 1 }).waitFor();
+    await theirs.getByLabel('Your name').fill('Friend');
+    await typePassword(theirs, PASSWORD);
+    await theirs.getByRole('button', { name: 'Continue' }).click();
+    await theirs.getByRole('heading', { name: 'Game servers', level: 1 }).waitFor();
+    assert.equal(await theirs.getByRole('row').count(), 2);
+    assert.equal(await theirs.getByRole('link', { name: 'Addresses' }).count(), 0);
+    await theirs.getByRole('link', { name: 'Hearth' }).click();
+    await theirs.getByText('Live', { exact: true }).waitFor();
+    await theirs.locator('button[aria-disabled=true]', { hasText: 'Stop' }).hover();
+    await theirs.getByRole('tooltip', { name: /You lack the right “control\.stop”/ }).waitFor();
+    await theirs.getByRole('button', { name: 'Restart', exact: true }).click();
+    await theirs
+      .getByText(/restart/i)
+      .first()
+      .waitFor();
+
+    await page.goto(`${browser.url}/servers/${GAME.uuid}?tab=activity`);
+    await page.getByRole('row', { name: /friend@example\.net.*Power.*restart/ }).waitFor();
+    await page.goto(`${browser.url}/servers/${GAME.uuid}?tab=people`);
+    await page.getByRole('button', { name: 'Remove Friend' }).click();
+    await page.getByRole('button', { name: 'Remove', exact: true }).click();
+    await page.getByText('Nobody besides the members').waitFor();
+    await theirs.reload();
+    await theirs.getByText('You belong to no organisation').waitFor();
+    assert.deepEqual(owner.faults, []);
+    await owner.close();
+    await friend.close();
   });
 
   for (const scheme of SCHEMES) {
