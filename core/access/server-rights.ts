@@ -39,47 +39,10 @@ const GROUPS = {
       delete: 'Remove people.',
     },
   },
-  startup: {
-    title: 'Startup',
-    rights: {
-      read: 'See the variables of the server.',
-      update: 'Change the variables of the server.',
-      'docker-image': 'Choose among the images of the egg.',
-    },
-  },
-  allocation: {
-    title: 'Ports',
-    rights: {
-      read: 'See the ports of the server.',
-      create: 'Take a further port.',
-      update: 'Name ports.',
-      delete: 'Give a port back.',
-    },
-  },
   settings: {
     title: 'Settings',
     rights: {
-      rename: 'Rename the server.',
       reinstall: 'Install the server again.',
-    },
-  },
-  backup: {
-    title: 'Backups',
-    rights: {
-      read: 'See backups.',
-      create: 'Make backups.',
-      delete: 'Delete backups.',
-      download: 'Download backups, which hold every file.',
-      restore: 'Restore backups, which replaces every file.',
-    },
-  },
-  schedule: {
-    title: 'Schedules',
-    rights: {
-      read: 'See schedules.',
-      create: 'Make schedules.',
-      update: 'Change and run schedules.',
-      delete: 'Delete schedules.',
     },
   },
   activity: {
@@ -147,7 +110,7 @@ const ABILITY_RIGHTS: Readonly<Partial<Record<Ability, readonly ServerRight[]>>>
   'game-servers.read': [SEES],
   'game-servers.manage': [...rightsOf('control'), 'settings.reinstall'],
   'game-servers.files': rightsOf('file'),
-  'game-servers.settings': rightsOf('user', 'startup', 'allocation', 'settings', 'activity'),
+  'game-servers.settings': rightsOf('user', 'settings', 'activity'),
 };
 
 /** The rights of a key with these abilities, on every server within its reach. */
