@@ -2,6 +2,8 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
+  cpSync,
+  existsSync,
   globSync,
   lchownSync,
   mkdirSync,
@@ -47,6 +49,9 @@ export function lacksCommit(commit: string): string | false {
   return status === 0 ? false : `this clone has no history: git fetch --unshallow brings ${commit}`;
 }
 
+/** Packages that only older versions import: a copy of this program for a closed folder is without them. */
+const OF_OLDER_VERSIONS = ['js-yaml', 'argparse'];
+
 /**
  * The checkout of an older commit as `git checkout` and `npm ci` would make it; its path. Its packages are those that this
  * checkout has installed, so it works for as long as their versions serve both.
@@ -65,6 +70,9 @@ export function programOf(commit: string, folder: string): string {
   for (const name of readdirSync(join(root, 'node_modules')))
     if (name !== WORKSPACE && !name.startsWith('.'))
       symlinkSync(join(root, 'node_modules', name), join(packages, name));
+  for (const name of OF_OLDER_VERSIONS)
+    if (!existsSync(join(packages, name)))
+      cpSync(join(ROOT, 'node_modules', name), join(packages, name), { recursive: true });
   for (const name of readdirSync(join(root, 'node_modules', WORKSPACE)))
     if (name !== 'lab') symlinkSync(join('..', '..', name), join(packages, WORKSPACE, name));
   // Building the pages takes longer than everything else here.
