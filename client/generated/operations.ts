@@ -139,7 +139,7 @@ export type AddressReplaced = {
 export type AddressReplacement = {
   /** As it was read; ignored. */
   readonly ip?: string;
-  /** As it was read; ignored. A dry run evaluates its notes under this default. */
+  /** Ignored, so that a read can be sent back. A dry run evaluates its notes under this default. */
   readonly default?: string;
   /** All rules that the address shall have of its own; [] for none. */
   readonly rules: readonly ReplacementRule[];
@@ -200,7 +200,7 @@ export type AllocationInput = {
   readonly protocols?: ReadonlyArray<'tcp' | 'udp'> | null;
   /** A variable of the egg that is set to the port. */
   readonly variable?: string | null;
-  /** What the port is for. */
+  /** The use of the port. */
   readonly name?: string | null;
 };
 
@@ -483,7 +483,7 @@ export type BaselinePatch = {
 
 /** A firewall rule; one is made for each port. */
 export type BaselineRule = {
-  /** What happens to a packet that matches. */
+  /** The verdict on a packet that matches. */
   readonly action: 'allow' | 'deny';
   /** icmp is ICMPv6 on IPv6. */
   readonly protocol: 'tcp' | 'udp' | 'icmp' | 'gre' | 'esp' | 'any';
@@ -622,14 +622,14 @@ export type CollectorInput = {
   readonly listen: string;
   /** Who may send. */
   readonly exporters: readonly Exporter[];
-  /** What an edge of this site counts is the same traffic. Default: that of the first edge. */
+  /** The site whose edges count the same traffic. Default: that of the first edge. */
   readonly site?: string | null;
 };
 
 export type CollectorPatch = {
   readonly listen?: string | null;
   readonly exporters?: readonly Exporter[] | null;
-  /** What an edge of this site counts is the same traffic. Default: that of the first edge. */
+  /** The site whose edges count the same traffic. Default: that of the first edge. */
   readonly site?: string | null;
 };
 
@@ -657,7 +657,7 @@ export type CopyRequest = {
   readonly to: string;
 };
 
-/** What happens when it ends by itself. */
+/** The reaction to an end by itself. */
 export type CrashPolicy = {
   /** Whether it is started again. */
   readonly restart?: boolean;
@@ -685,7 +685,7 @@ export type DeclaredAllocationInput = {
   readonly protocols: ReadonlyArray<'tcp' | 'udp'> | null;
   /** A variable of the egg that is set to the port. */
   readonly variable: string | null;
-  /** What the port is for. */
+  /** The use of the port. */
   readonly name: string | null;
 };
 
@@ -720,7 +720,7 @@ export type DeclaredBaselineAnswer = {
 
 /** A firewall rule; one is made for each port. */
 export type DeclaredBaselineRule = {
-  /** What happens to a packet that matches. */
+  /** The verdict on a packet that matches. */
   readonly action: 'allow' | 'deny';
   /** icmp is ICMPv6 on IPv6. */
   readonly protocol: 'tcp' | 'udp' | 'icmp' | 'gre' | 'esp' | 'any';
@@ -760,13 +760,13 @@ export type DeclaredBlockedListsAnswer = {
 };
 
 export type DeclaredCollector = {
-  /** What the collector is called. */
+  /** The name of the collector. */
   readonly name: string;
   /** ADDRESS:PORT for sFlow, NetFlow and IPFIX over UDP. */
   readonly listen: string;
   /** Who may send. */
   readonly exporters: readonly DeclaredExporter[];
-  /** What an edge of this site counts is the same traffic. Default: that of the first edge. */
+  /** The site whose edges count the same traffic. Default: that of the first edge. */
   readonly site: string | null;
   /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
   readonly owner: 'fleet' | 'portal' | (string & {});
@@ -780,7 +780,7 @@ export type DeclaredCollectorsAnswer = {
   readonly data: readonly DeclaredCollector[];
 };
 
-/** What happens when it ends by itself. */
+/** The reaction to an end by itself. */
 export type DeclaredCrashPolicy = {
   /** Whether it is started again. */
   readonly restart: boolean;
@@ -789,7 +789,7 @@ export type DeclaredCrashPolicy = {
 };
 
 export type DeclaredEdge = {
-  /** What the edge enrols as. */
+  /** The name by which the edge enrols. */
   readonly name: string;
   /** Where it stands. Default: its name. */
   readonly site: string;
@@ -856,7 +856,7 @@ export type DeclaredFirewallGroup = {
   readonly name: string;
   /** Its rules. */
   readonly rules: ReadonlyArray<{
-    /** What happens to a packet that matches. */
+    /** The verdict on a packet that matches. */
     readonly action: 'allow' | 'deny';
     /** icmp is ICMPv6 on IPv6. */
     readonly protocol: 'tcp' | 'udp' | 'icmp' | 'gre' | 'esp' | 'any';
@@ -938,7 +938,7 @@ export type DeclaredManagementPort = {
 };
 
 export type DeclaredNode = {
-  /** What the node enrols as. */
+  /** The name by which the node enrols. */
   readonly name: string;
   /** MiB that it offers to servers that are placed. Default: without limit. */
   readonly memory: number | null;
@@ -1964,7 +1964,7 @@ export type FirewallGeoRulePatch = {
 export type FirewallGroupInput = {
   /** Its rules. */
   readonly rules?: ReadonlyArray<{
-    /** What happens to a packet that matches. */
+    /** The verdict on a packet that matches. */
     readonly action: 'allow' | 'deny';
     /** icmp is ICMPv6 on IPv6. */
     readonly protocol: 'tcp' | 'udp' | 'icmp' | 'gre' | 'esp' | 'any';
@@ -1996,7 +1996,7 @@ export type FirewallGroupInput = {
 
 export type FirewallGroupPatch = {
   readonly rules?: ReadonlyArray<{
-    /** What happens to a packet that matches. */
+    /** The verdict on a packet that matches. */
     readonly action: 'allow' | 'deny';
     /** icmp is ICMPv6 on IPv6. */
     readonly protocol: 'tcp' | 'udp' | 'icmp' | 'gre' | 'esp' | 'any';

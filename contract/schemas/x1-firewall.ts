@@ -250,7 +250,8 @@ export const AddressReplacement = sent('AddressReplacement', {
   default: Type.Optional(
     sentText({
       maxLength: 20,
-      description: 'As it was read; ignored. A dry run evaluates its notes under this default.',
+      description:
+        'Ignored, so that a read can be sent back. A dry run evaluates its notes under this default.',
     }),
   ),
   rules: Type.Array(ReplacementRule, {

@@ -61,7 +61,7 @@ describe('a database of several hosts', () => {
       const write = () => sql`create table if not exists written (id int)`.execute(db);
       await write();
       await postgres.failOver();
-      // The connections of before break at their next statement.
+      // Connections to the old primary break at their next statement.
       await write().catch(() => {});
       await write();
     } finally {

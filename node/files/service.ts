@@ -130,7 +130,7 @@ export class FileService {
   }
 
   /**
-   * Work of a door that stays connected, through a gate of its own, which is open as long as anything holds it. Rejects with
+   * Work of a session that stays connected, through a gate of its own, which is open as long as anything holds it. Rejects with
    * what `refusalOf` words.
    */
   use<T>(

@@ -27,7 +27,7 @@ const exporter = Type.Object(
 
 const CollectorSchema = Type.Object(
   {
-    name: name('What the collector is called.'),
+    name: name('The name of the collector.'),
     listen: text('ADDRESS:PORT for sFlow, NetFlow and IPFIX over UDP.', 100),
     exporters: list(exporter, 'Who may send.', {
       minItems: 1,
@@ -35,7 +35,7 @@ const CollectorSchema = Type.Object(
       'x-unique': 'The exporter',
     }),
     site: textOrNone(
-      'What an edge of this site counts is the same traffic. Default: that of the first edge.',
+      'The site whose edges count the same traffic. Default: that of the first edge.',
     ),
   },
   { ...CLOSED, description: 'A listener for flow samples.' },

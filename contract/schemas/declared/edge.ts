@@ -10,7 +10,7 @@ const management = Type.Object(
 
 const EdgeSchema = Type.Object(
   {
-    name: name('What the edge enrols as.'),
+    name: name('The name by which the edge enrols.'),
     site: Type.Optional(text('Where it stands. Default: its name.')),
     devices: list(
       Type.String({

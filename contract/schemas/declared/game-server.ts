@@ -25,7 +25,7 @@ const allocation = Type.Object(
     ...bound,
     protocols,
     variable: textOrNone('A variable of the egg that is set to the port.', 191, VARIABLE),
-    name: textOrNone('What the port is for.', 63, PORT_NAME),
+    name: textOrNone('The use of the port.', 63, PORT_NAME),
   },
   {
     ...CLOSED,
@@ -122,7 +122,7 @@ const ServerSchema = Type.Object(
             }),
           ),
         },
-        { ...CLOSED, title: 'CrashPolicy', description: 'What happens when it ends by itself.' },
+        { ...CLOSED, title: 'CrashPolicy', description: 'The reaction to an end by itself.' },
       ),
     ),
   },

@@ -18,7 +18,7 @@ const HoldingSchema = Type.Object(
     default: orNone(
       oneOf(
         ['accept', 'deny'],
-        'What happens to a packet that no rule matches. Null: accept, or as of what contains it.',
+        'The verdict on a packet that no rule matches. Null: accept, or as of what contains it.',
       ),
     ),
     ...DETECTION,

@@ -5,7 +5,7 @@ import { formed, LARGEST, list, name, wholeOrNone } from './shapes.ts';
 
 const NodeSchema = Type.Object(
   {
-    name: name('What the node enrols as.'),
+    name: name('The name by which the node enrols.'),
     memory: wholeOrNone(
       1,
       LARGEST,

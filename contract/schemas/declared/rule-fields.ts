@@ -4,7 +4,7 @@ import { oneOf, textOrNone } from './shapes.ts';
 /** The fields of a firewall rule; one rule is made for each port. */
 export function ruleFields(ports: string, description: string) {
   return {
-    action: oneOf(['allow', 'deny'], 'What happens to a packet that matches.'),
+    action: oneOf(['allow', 'deny'], 'The verdict on a packet that matches.'),
     protocol: oneOf(['tcp', 'udp', 'icmp', 'gre', 'esp', 'any'], 'icmp is ICMPv6 on IPv6.'),
     destination_port: Type.Optional(
       Type.Unsafe<string | number | null>({

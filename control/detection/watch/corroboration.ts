@@ -40,7 +40,7 @@ export interface CorroborationOptions {
 
 /**
  * Finds the attacks that exports alone claim, while an edge of the same site that serves the subject counts nothing
- * of it. Whoever has a collector's credential, or can send in the name of its exporters, could claim any: such an
+ * of it. An attacker with a collector's credential, or one that forges its exporters, could claim any: such an
  * attack is recorded and observed, and mitigated once an edge counts it, or the exports of a site where no edge could.
  */
 export class Corroboration {

@@ -149,9 +149,10 @@ async function writeObject<T extends object>(
   terms: WriteTerms & { readonly library: EggLibrary },
 ): Promise<Answer> {
   const { tx } = batch;
+  const { library } = terms;
   const [beside, declared] = partition(body, kind.input ?? {});
   const complete = async (given: object): Promise<object> =>
-    (await kind.beside?.complete?.(tx, given, beside, terms.library)) ?? given;
+    (await kind.beside?.complete?.(tx, given, beside, library)) ?? given;
   const written = await saveByHand(
     batch,
     kind,

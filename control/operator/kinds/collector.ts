@@ -72,8 +72,8 @@ function describeExporter({ ip, sampling_rate: sampling, prefixes }: Exporter): 
 }
 
 /**
- * An exporter of which nothing is said stays as it is: those of before this had to be said keep everything. A new one has
- * to say of which destinations it is believed.
+ * An exporter without `prefixes` keeps its stored ones: those made before the field existed have every destination. A new
+ * exporter has to name the destinations for which it is believed.
  */
 function believeAsBefore(
   object: CollectorObject,

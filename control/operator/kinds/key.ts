@@ -304,7 +304,7 @@ function refuseUsedSecrets(
   }
 }
 
-/** Says that a file cannot bring a key back, or would make it in vain. */
+/** Says why a file does not make a key: it is revoked, or would have expired already. */
 function describeOmission(object: KeyObject, before: StoredKey | null, now: Date): string | null {
   const subject = `key ${object.name} (${object.organisation})`;
   if (before === null) {

@@ -3,7 +3,7 @@ import type { Family } from '../../net/address.ts';
 import type { Marks } from './marks.ts';
 import type { RuleAction, RuleOf, RuleProtocol } from '../policy.ts';
 
-/** A rule at one port, whoever it belongs to: an address, a group, a file or the operator. */
+/** A rule at one port, of an address, a group, a file or the operator. */
 export interface RuleContent {
   readonly action: RuleAction;
   readonly protocol: RuleProtocol;

@@ -127,7 +127,7 @@ export class TestBed {
   }
 
   /**
-   * Sends an attack with all clients beside it; once more to another prefix if the machine may be why a goal was
+   * Sends an attack with all clients beside it, and repeats it against another prefix if the machine may be why a goal was
    * missed.
    */
   async send(attack: DrawnAttack, family: 4 | 6, options: RunOptions = {}): Promise<Done> {

@@ -51,7 +51,7 @@ describe('archives', () => {
       );
       assert.equal(same, '');
       assert.equal(lstatSync(join(files.folder, 'out/start.sh')).mode & 0o7777, 0o755);
-      // Unpacked again, its files replace those of before.
+      // Unpacked again, its files replace the earlier ones.
       await files.ok('written', writing('out/start.sh', 'changed'));
       await files.ok('job', unpacking(to));
       assert.equal(readFileSync(join(files.folder, 'out/start.sh'), 'utf8'), '#!/bin/sh');
