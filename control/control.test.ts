@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { sql } from 'kysely';
 import { connectIpc } from '@portcullis/link/transport/ipc.ts';
 import type { EdgeChanged } from '@portcullis/link/messages/edge.ts';
 import type { Notice } from '@portcullis/link/messages/messages.ts';
@@ -15,7 +14,7 @@ import { enrolAgent } from './agent-credential.ts';
 import { type ControlConfig, decideConfig } from './config/config.ts';
 import { type ControlFacts, createControl } from './control.ts';
 import type { Db } from './db/database.ts';
-import { testDatabase } from './db/testing.ts';
+import { endOtherConnections, testDatabase } from './db/testing.ts';
 import { takeGeneration } from './fleet/generations.ts';
 import { insertEdge } from './fleet/testing.ts';
 import { addWebhook, happen, seedOrganisations, settled } from './webhooks/testing/hooks.ts';
@@ -246,9 +245,7 @@ test('survives the loss of every database connection', async (t) => {
   const agent = connectIpc({ path: facts.linkSocket, ...(await enrolled(db)) });
   await new Promise<void>((resolve) => agent.onConnect(resolve));
   for (let round = 0; round < 5; round += 1) {
-    await sql`
-      select pg_terminate_backend(pid) from pg_stat_activity
-       where datname = current_database() and pid <> pg_backend_pid()`.execute(db);
+    await endOtherConnections(db);
     assert.equal((await fetch(`${facts.url}/healthz`)).status, 200);
   }
   const isBack = async (): Promise<boolean> => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import { createSessionClient } from '../testing/client.ts';
+import { createRateLimiter } from '../http/operations/rate-limit.ts';
 import { ACME, startEnvironment } from '../testing/fixture.ts';
 import { addPerson, signIn, tokenIn } from './testing.ts';
 
@@ -43,7 +44,7 @@ test('a flag closes an area for keys and not for people', async (t) => {
 });
 
 test('the limit of requests is that of the organisation, and of each person', async (t) => {
-  const env = await startEnvironment(t);
+  const env = await startEnvironment(t, { rateLimiter: createRateLimiter() });
   await sql`update organisations set requests_per_minute = 2 where id = ${ACME}`.execute(env.db);
   const path = '/api/portal/organisations/acme/v1/game-servers';
   const statuses = [];
@@ -54,7 +55,7 @@ test('the limit of requests is that of the organisation, and of each person', as
 });
 
 test('an address without a session may not sign in without end', async (t) => {
-  const env = await startEnvironment(t);
+  const env = await startEnvironment(t, { rateLimiter: createRateLimiter() });
   // A code of one character is refused before any hashing. The limit refills by one a second.
   const attempt = (count: number) => signIn(env, { email: `guess${count}@example.net`, code: '1' });
   let status = 422;

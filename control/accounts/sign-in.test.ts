@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import { assertRefused, createSessionClient } from '../testing/client.ts';
-import { startEnvironment, UNLIMITED } from '../testing/fixture.ts';
+import { startEnvironment } from '../testing/fixture.ts';
 import { sessionCookieName } from '../access/index.ts';
 import { requireEncrypted } from './session-store.ts';
 import { addPerson, PASSWORD, signIn, tokenIn } from './testing.ts';
@@ -68,7 +68,7 @@ test('a sign-in gives a new token, whatever cookie the browser had before', asyn
 });
 
 test('ten wrong attempts lock the source for 15 minutes and slow unknown devices, and neither a known device nor the session', async (t) => {
-  const env = await startEnvironment(t, { rateLimiter: UNLIMITED });
+  const env = await startEnvironment(t);
   const email = 'locked@example.net';
   await addPerson(env, email);
   const first = await signIn(env, { email });

@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { chmod, mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as immediate, setTimeout as delay } from 'node:timers/promises';
+import { sql } from 'kysely';
 import pg from 'pg';
 import { pino } from 'pino';
 import { type Db, openDatabase } from './database.ts';
@@ -86,6 +87,15 @@ function closeAtExit(): void {
       for (const lent of open) void lent.close();
     });
   });
+}
+
+/** Ends every connection to the database but one of this pool, which knows the others as lost when this is done. */
+export async function endOtherConnections(db: Db): Promise<void> {
+  await sql`
+    select pg_terminate_backend(pid, ${ENDING_MS}) from pg_stat_activity
+     where datname = current_database() and pid <> pg_backend_pid()`.execute(db);
+  // Their last message lies at our sockets, and a statement on one that the pool still lends would fail.
+  for (let turn = 0; turn < 2; turn += 1) await immediate();
 }
 
 /** Starts a test server without fsync, of the version that is tested, removed with this process in any case. */
@@ -203,6 +213,7 @@ interface Session {
   readonly query: string;
 }
 
+const ENDING_MS = 5_000;
 /** A closed connection disappears from the server's list with a delay. */
 const CLOSING_MS = 2_000;
 

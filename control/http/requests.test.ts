@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { sql } from 'kysely';
 import { processorClock } from '@portcullis/core/testing/processor-clock.ts';
 import { assertRefused } from '../testing/client.ts';
+import { createRateLimiter } from './operations/rate-limit.ts';
 import { startEnvironment } from '../testing/fixture.ts';
 import { sendRaw } from '../testing/raw.ts';
 
@@ -212,7 +213,7 @@ test('keeps a valid X-Request-Id and replaces any other', async (t) => {
 });
 
 test('answers 429 with the wait time to a key above its quota, and not to others', async (t) => {
-  const world = await startEnvironment(t);
+  const world = await startEnvironment(t, { rateLimiter: createRateLimiter() });
   await sql`update organisations set requests_per_minute = 2 where id = 1`.execute(world.db);
   const limited = await world.client();
   assert.equal((await limited.get(IP)).headers.get('ratelimit'), '"key";r=1;t=30');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import type { Db } from '../db/database.ts';
-import { testDatabase } from '../db/testing.ts';
+import { endOtherConnections, testDatabase } from '../db/testing.ts';
 import { insertEdge, insertHolding, insertOrganisation } from '../fleet/testing.ts';
 import { recordConfirmed } from './mitigations/confirm.ts';
 import type { ReportedAttack } from '../detection/index.ts';
@@ -23,9 +23,7 @@ async function planAsWithMany(db: Db): Promise<void> {
     );
   }
   // The setting applies to connections opened from now on.
-  await sql`
-    select pg_terminate_backend(pid) from pg_stat_activity
-     where datname = current_database() and pid <> pg_backend_pid()`.execute(db);
+  await endOtherConnections(db);
 }
 
 test('concurrent recording, dating and mitigation of the same attacks never deadlock', async (t) => {

@@ -77,14 +77,17 @@ const TEST_DEADLINES = { timeouts: { readMs: 300, instructMs: 3000 } };
 
 type Test = Parameters<typeof testDatabase>[0] & { after(stop: () => Promise<void>): void };
 
-/** Starts the test environment for one test and stops it afterwards. */
-/** For tests that send more in a moment than a caller may; what holds the limits are tests of their own. */
-export const UNLIMITED: RateLimiter = {
+/** A busy machine must not decide whether a test sends more in a moment than a caller may. */
+const UNLIMITED: RateLimiter = {
   take: () => ({ ratelimit: '"key";r=1;t=1', 'ratelimit-policy': '"key";q=1;w=1' }),
   takeUsage: () => ({}),
   spend: () => {},
 };
 
+/**
+ * Starts the test environment for one test and stops it afterwards. It counts no requests: tests of the limits give it
+ * `createRateLimiter()`.
+ */
 export async function startEnvironment(
   t: Test,
   overrides: Partial<HttpDeps> = {},
@@ -185,6 +188,7 @@ function serverDeps({
     },
     db,
     access,
+    rateLimiter: UNLIMITED,
     handlers: {
       ...firewall.handlers,
       ...gameServers.handlers,

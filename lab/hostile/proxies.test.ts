@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { addPerson, SAME_SITE, signIn } from '@portcullis/control/accounts/testing.ts';
 import type { HttpConfig } from '@portcullis/control/http/server/config.ts';
+import { createRateLimiter } from '@portcullis/control/http/operations/rate-limit.ts';
 import { startEnvironment, type TestEnvironment } from '@portcullis/control/testing/fixture.ts';
 
 const EMAIL = 'ada@example.net';
@@ -15,7 +16,7 @@ function behindProxy(t: TestContext, trustedProxies: readonly string[]): Promise
     tls: null,
     metrics: { host: '127.0.0.1', port: 0 },
   };
-  return startEnvironment(t, { config });
+  return startEnvironment(t, { config, rateLimiter: createRateLimiter() });
 }
 
 /** A request that anyone may send, as the proxy passes it on. */

@@ -9,7 +9,7 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import { insertEdge } from '../../fleet/testing.ts';
 import { serveEdges, TestEdge } from '../../fleet/test-edge.ts';
-import { startEnvironment, UNLIMITED } from '../../testing/fixture.ts';
+import { startEnvironment } from '../../testing/fixture.ts';
 import type { Db } from '../database.ts';
 import { testDatabase } from '../testing.ts';
 import { backUp, readTables } from './backup.ts';
@@ -58,7 +58,7 @@ async function destinationPorts(db: Db): Promise<Set<string>> {
 }
 
 test('a backup under writes at 200/s has every write that was acknowledged before it, and none in part', async (t) => {
-  const { acme, databaseUrl } = await startEnvironment(t, { rateLimiter: UNLIMITED });
+  const { acme, databaseUrl } = await startEnvironment(t);
   const path = join(folderOf(t), 'backup.gz');
   const acknowledged = new Set<string>();
   const sent = new Set<string>();

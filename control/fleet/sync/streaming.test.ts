@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import type { Db } from '../../db/database.ts';
-import { testDatabase } from '../../db/testing.ts';
+import { endOtherConnections, testDatabase } from '../../db/testing.ts';
 import { serveEdges, TestEdge } from '../test-edge.ts';
 import { storedCidr } from '../policies/assembly.ts';
 import { insertEdge, insertHolding, insertOrganisation } from '../testing.ts';
@@ -123,9 +123,7 @@ test('a snapshot that the database ends is reported once and begun again', async
   await fill(db);
   const content = await SyncContent.open(db, 0, SMALL);
   await content.next(ALL);
-  await sql`
-    select pg_terminate_backend(pid) from pg_stat_activity
-     where datname = current_database() and pid <> pg_backend_pid()`.execute(db);
+  await endOtherConnections(db);
   await assert.rejects(async () => {
     while ((await content.next(ALL))?.isLast === false);
   });

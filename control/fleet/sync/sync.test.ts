@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import type { AgentRequest } from '@portcullis/link/messages/messages.ts';
 import type { Db } from '../../db/database.ts';
-import { testDatabase } from '../../db/testing.ts';
+import { endOtherConnections, testDatabase } from '../../db/testing.ts';
 import { takeGeneration } from '../generations.ts';
 import { inSnapshot, loadPolicies } from '../policies/policies.ts';
 import { sweepOldRows } from '../timers/retention.ts';
@@ -257,9 +257,7 @@ test('reports a missing database, and recovers with the next message', async (t)
   const { link } = serveEdges(db);
   const edge = new TestEdge(link, 'a', 'one');
   await edge.join();
-  await sql`
-    select pg_terminate_backend(pid) from pg_stat_activity
-     where datname = current_database() and pid <> pg_backend_pid()`.execute(db);
+  await endOtherConnections(db);
   const replies = [await edge.beat(), await edge.beat(), await edge.beat()];
   for (const reply of replies) {
     assert.ok(reply.kind === 'done' || (reply.kind === 'refused' && reply.code === 'unavailable'));

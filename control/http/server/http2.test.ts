@@ -4,7 +4,7 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:h
 import { type TestContext, test } from 'node:test';
 import { TEST_CERTIFICATE } from '../../testing/certificate.ts';
 import type { HttpServer } from './server.ts';
-import { startEnvironment, UNLIMITED } from '../../testing/fixture.ts';
+import { startEnvironment } from '../../testing/fixture.ts';
 
 const IP = '/api/v1/firewall/ips/203.0.113.10';
 const config = {
@@ -35,7 +35,7 @@ async function answerOf(stream: ClientHttp2Stream): Promise<Answer> {
 }
 
 test('a page with its stream of events and all its requests is one connection', async (t) => {
-  const world = await startEnvironment(t, { config, rateLimiter: UNLIMITED });
+  const world = await startEnvironment(t, { config });
   const session = await open(t, world.url);
   const authorization = world.acme.authorization ?? '';
   const events = session.request({ ':path': '/api/x1/events', authorization });
@@ -61,7 +61,7 @@ test('a page with its stream of events and all its requests is one connection', 
 });
 
 test('a body that does not arrive ends its request, and its neighbours on the connection go on', async (t) => {
-  const world = await startEnvironment(t, { config, rateLimiter: UNLIMITED });
+  const world = await startEnvironment(t, { config });
   const session = await open(t, world.url);
   const authorization = world.acme.authorization ?? '';
   const type = { 'content-type': 'application/json' };

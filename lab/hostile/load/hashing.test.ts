@@ -4,6 +4,7 @@ import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promi
 import { requireGoodPassword } from '@portcullis/control/accounts/good-password.ts';
 import { hashing, releaseHashing } from '@portcullis/control/accounts/index.ts';
 import { dataOf, type TestReply } from '@portcullis/control/testing/client.ts';
+import { createRateLimiter } from '@portcullis/control/http/operations/rate-limit.ts';
 import { startEnvironment } from '@portcullis/control/testing/fixture.ts';
 
 const CONFIG = {
@@ -54,7 +55,10 @@ test('a key gets a compressed answer while strangers of 200 networks sign in', a
 });
 
 test('one network has the limit of one source, whatever its addresses', async (t) => {
-  const { anonymous } = await startEnvironment(t, { config: CONFIG });
+  const { anonymous } = await startEnvironment(t, {
+    config: CONFIG,
+    rateLimiter: createRateLimiter(),
+  });
   const stranger = anonymous();
   const from = async (address: string): Promise<number> => {
     const headers = { 'x-portcullis-csrf': '1', 'x-forwarded-for': address };

@@ -6,6 +6,7 @@ import { createShares } from '@portcullis/control/http/operations/shares.ts';
 import { type Access, createAccess, type Person } from '@portcullis/control/access/index.ts';
 import { openDatabase, type Db } from '@portcullis/control/db/database.ts';
 import { assertRefused, type TestReply } from '@portcullis/control/testing/client.ts';
+import { createRateLimiter } from '@portcullis/control/http/operations/rate-limit.ts';
 import {
   ACME,
   startEnvironment,
@@ -99,7 +100,9 @@ test('a burst beyond what may wait is refused with a time to wait, also over man
 });
 
 test('many keys of one organisation have one limit together', async (t) => {
-  const { client, db, acme, other } = await startEnvironment(t);
+  const { client, db, acme, other } = await startEnvironment(t, {
+    rateLimiter: createRateLimiter(),
+  });
   await sql`update organisations set requests_per_minute = 4 where id = ${ACME}`.execute(db);
   const keys = await Promise.all(Array.from({ length: 8 }, () => client()));
   const statuses: number[] = [];
