@@ -47,6 +47,8 @@ export interface NodeAgentOptions {
   readonly disk: Pick<GuardOptions, 'measure' | 'freeBytes' | 'pauseMs'>;
   /** Opens the folder of a server for its people. */
   readonly openFolder: FileServiceOptions['openFolder'];
+  /** The bounds of pulls from URLs. */
+  readonly pulls: FileServiceOptions['pulls'];
   /** Where people connect by SFTP; null: nowhere. */
   readonly sftp: Pick<SftpDoorOptions, 'listen' | 'stateDir'> | null;
 }
@@ -117,7 +119,7 @@ export class NodeAgent {
     link.onRefused((reason) => this.#log.error({ reason }, 'control refuses this node'));
     link.onNotice((notice) => {
       if (notice.kind === 'node.assignments') this.#session.poke();
-      if (notice.kind === 'node.access') void this.#sftp?.check();
+      if (notice.kind === 'node.access') this.#checkRights();
     });
     link.onCall(async (call) => {
       if (call.kind === 'node.image') return this.#makeImage(call.name);
@@ -154,7 +156,7 @@ export class NodeAgent {
   }
 
   #createFiles(): FileService {
-    const { openFolder, disk, log } = this.#options;
+    const { openFolder, disk, pulls, log } = this.#options;
     return new FileService({
       find: (uuid) =>
         this.#servers.get(uuid)?.fileSettings ?? 'The node does not have this server.',
@@ -165,6 +167,8 @@ export class NodeAgent {
         if (guarded !== null) await this.#disk.measure(guarded, AbortSignal.timeout(MEASURE_MS));
       },
       measure: disk.measure,
+      pulls,
+      checkCallers: (callers) => this.#control.filesCheck(callers),
       log,
     });
   }
@@ -206,7 +210,13 @@ export class NodeAgent {
     }
     for (const [uuid, server] of this.#servers) if (!assigned.has(uuid)) server.retire();
     // Servers that were suspended or moved away.
+    this.#checkRights();
+  }
+
+  /** Ends what people and keys do whose rights have ended. */
+  #checkRights(): void {
     void this.#sftp?.check();
+    void this.#files.checkRights();
   }
 
   #serverOf(uuid: string): Server {

@@ -1,4 +1,5 @@
 import { formatPath, parsePath } from '@portcullis/core/game-servers/files/path.ts';
+import { parseHttpUrl } from '@portcullis/core/net/public-url.ts';
 import { MAX_CONTENT_BYTES } from '@portcullis/contract/schemas/x1-files.ts';
 import { sameState } from '../../http/operations/etag.ts';
 import type { CallOf, Handlers } from '../../http/operations/handlers.ts';
@@ -18,6 +19,7 @@ export type FileHandlers = Pick<
   | 'copyFile'
   | 'archiveFiles'
   | 'unpackFile'
+  | 'pullFile'
   | 'deleteFiles'
   | 'setFileModes'
   | 'searchFiles'
@@ -38,6 +40,7 @@ export function createFileHandlers(calls: NodeCalls): FileHandlers {
     ...createContent(calls),
     ...createChanges(calls),
     ...createJobs(calls),
+    ...createBeginnings(calls),
     ...createBin(calls),
   };
 }
@@ -156,6 +159,20 @@ function createJobs(calls: NodeCalls) {
       const { jobs } = await readFiles(calls, db, call, 'jobs', () => ({ kind: 'listJobs' }));
       return { status: 200, body: { data: jobs.map(jobView) } };
     },
+    async cancelFileJob(call, db) {
+      const { job: id } = call.params;
+      const { job } = await changeFiles(calls, db, call, 'job', () => {
+        if (!ID.test(id)) throw new Problem('not_found', 'There is no such job.');
+        return { kind: 'cancelJob', id };
+      });
+      return { status: 200, body: { data: jobView(job) } };
+    },
+  } satisfies Partial<FileHandlers>;
+}
+
+/** The operations that begin a job. */
+function createBeginnings(calls: NodeCalls) {
+  return {
     async copyFile(call, db) {
       const { from, to } = call.body;
       const { job } = await changeFiles(calls, db, call, 'job', () => ({
@@ -184,12 +201,14 @@ function createJobs(calls: NodeCalls) {
       }));
       return { status: 200, body: { data: jobView(job) } };
     },
-    async cancelFileJob(call, db) {
-      const { job: id } = call.params;
-      const { job } = await changeFiles(calls, db, call, 'job', () => {
-        if (!ID.test(id)) throw new Problem('not_found', 'There is no such job.');
-        return { kind: 'cancelJob', id };
-      });
+    async pullFile(call, db) {
+      const { url, path, replace = false } = call.body;
+      const { job } = await changeFiles(calls, db, call, 'job', () => ({
+        kind: 'pull',
+        url: urlOf(url),
+        path: pathOf(path, { pointer: '/path' }),
+        replace,
+      }));
       return { status: 200, body: { data: jobView(job) } };
     },
   } satisfies Partial<FileHandlers>;
@@ -230,6 +249,17 @@ function pathOf(text: string, where: Where): string {
   const path = parsePath(text);
   if (!path.ok) throw invalidValue('The path', where, path.reason);
   return formatPath(path.value);
+}
+
+/**
+ * The one spelling of a URL, without its fragment, which is no part of a request. Throws 422. Which hosts may be connected to,
+ * the node decides, which connects.
+ */
+function urlOf(text: string): string {
+  const url = parseHttpUrl(text);
+  if (!url.ok) throw invalidValue('The URL', { pointer: '/url' }, url.reason);
+  url.value.hash = '';
+  return url.value.href;
 }
 
 const IN_QUERY = { parameter: 'path' } as const;
