@@ -19,6 +19,7 @@ const STATUS_OF: Readonly<Record<FileRefusalCode, number>> = {
   busy: STATUS.FAILURE,
   unavailable: STATUS.FAILURE,
   impossible: STATUS.FAILURE,
+  range: STATUS.FAILURE,
 };
 
 export interface ChannelOptions {
