@@ -219,8 +219,7 @@ export class FileService {
     signal: AbortSignal,
     untilMs: number,
   ): Promise<FileAnswer> {
-    const { jobs, transfers } = gate.files;
-    const { route } = this.#options;
+    const { jobs } = gate.files;
     const leftMs = (): number => Math.max(0, untilMs - performance.now());
     const answerJob = async (id: string): Promise<FileAnswer> =>
       jobs.answer(id, leftMs());
@@ -261,6 +260,18 @@ export class FileService {
         return archive(gate, operation).then(answerJob);
       case 'unpack':
         return unpack(gate, operation).then(answerJob);
+      default:
+        return this.#performStream(gate, operation, leftMs);
+    }
+  }
+
+  #performStream(
+    gate: Gate,
+    operation: FileOperation,
+    leftMs: () => number,
+  ): Promise<FileAnswer> {
+    const { route } = this.#options;
+    switch (operation.kind) {
       case 'tag':
         return readTag(gate, operation);
       case 'send':
@@ -270,7 +281,7 @@ export class FileService {
       case 'receive':
         return receiveFile(gate, operation, route);
       case 'outcome':
-        return transfers.outcome(operation.id, leftMs());
+        return gate.files.transfers.outcome(operation.id, leftMs());
       case 'uploaded':
         return describeUpload(gate, operation);
       case 'dropUpload':
