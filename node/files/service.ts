@@ -103,7 +103,7 @@ export class FileService {
 
   /** Starts to remove what deleted files and a killed agent left. */
   start(): void {
-    const sweep = (): void => void this.#sweepAll();
+    const sweep = (): void => void this.sweep();
     this.#timers.push(
       setTimeout(sweep, FIRST_SWEEP_MS).unref(),
       setInterval(sweep, SWEEP_MS).unref(),
@@ -325,7 +325,8 @@ export class FileService {
     void sweep.finally(() => this.#sweeps.delete(sweep));
   }
 
-  async #sweepAll(): Promise<void> {
+  /** Removes leftovers of all servers. */
+  async sweep(): Promise<void> {
     for (const uuid of this.#options.uuids()) {
       this.#sweepSoon(uuid);
       await Promise.all(this.#sweeps);
