@@ -66,6 +66,8 @@ const DOORS: Readonly<Record<string, Door>> = {
     files.code({ kind: 'pull', url: `${url}/chunked`, path: 'new', replace: false }),
   'a pull over a file': (files, url) =>
     files.code({ kind: 'pull', url: `${url}/chunked`, path: 'old', replace: true }),
+  'an upload': (files, url) => byUpload(files, url, 'new'),
+  'an upload over a file': (files, url) => byUpload(files, url, 'old'),
   'a file by SFTP': (files) => bySftp(files, 'new'),
   'a file by SFTP over a file': (files) => bySftp(files, 'old'),
 };
@@ -92,7 +94,20 @@ async function bySftp({ service }: TestFiles, path: string): Promise<string | un
   return code;
 }
 
-/** A server that sends more than is free. */
+/** Through the stream that the node opens to control. */
+async function byUpload(files: TestFiles, url: string, path: string): Promise<string | undefined> {
+  const ticket = { id: path, token: 'a'.repeat(43), url };
+  const size = CONTENT.length;
+  const order = { kind: 'receive', path, offset: 0, size, expected: null, ticket } as const;
+  const begun = await files.code(order);
+  if (begun !== 'receiving') return begun;
+  const outcome = await files.code({ kind: 'outcome', id: path });
+  // What has arrived waits for the rest for a day.
+  await files.ok('done', { kind: 'dropUpload', path });
+  return outcome;
+}
+
+/** A server that sends more than is free, to pulls and as control to uploads. */
 async function serve(t: TestContext): Promise<string> {
   const server = createServer((request, response) => {
     if (request.url !== '/chunked') response.setHeader('content-length', CONTENT.length);

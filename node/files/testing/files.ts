@@ -70,6 +70,7 @@ export class TestFiles {
         return pulls();
       },
       checkCallers: async (callers) => callers.map((one) => this.rightsOf(one)),
+      route: { node: 'node-1', socketPath: null },
       log: { debug: none, info: note, warn: note, error: note },
     });
     t.after(async () => {
