@@ -4,6 +4,7 @@ import type { Group, GroupInput } from '@portcullis/client/index.ts';
 import { Trash2 } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import { ConfirmButton } from '../../components/forms/ConfirmButton.tsx';
+import { LeaveGuard } from '../../components/LeaveGuard.tsx';
 import { Notice } from '../../components/Notice.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
 import { useWrite } from '../../components/forms/use-write.ts';
@@ -13,7 +14,6 @@ import { usePeopleClient } from '../../session/session.ts';
 import { TargetsInput } from '../addresses/TargetsInput.tsx';
 import { FiltersSection } from './FiltersSection.tsx';
 import { EMPTY_GROUP, findWrongTarget, inputOfGroup, isSameGroup } from './group-draft.ts';
-import { LeaveGuard } from './LeaveGuard.tsx';
 import { PreviewPanel } from './PreviewPanel.tsx';
 import { RulesSection } from './RulesSection.tsx';
 
@@ -95,7 +95,10 @@ export function GroupEditor({ group }: { readonly group: Group | null }) {
           />
         )}
       </div>
-      <LeaveGuard isDirty={(!isSame || isTyping) && !save.isPending} />
+      <LeaveGuard
+        isDirty={(!isSame || isTyping) && !save.isPending}
+        text={messages.group.leave.text}
+      />
     </>
   );
 }
