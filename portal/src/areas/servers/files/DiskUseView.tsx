@@ -10,7 +10,7 @@ import type { Browser } from './use-browser.ts';
 const text = filesMessages.usage;
 const SHOWN = 40;
 
-/** What takes the disk, as bars; a folder opens to what is in it. */
+/** The disk use of a folder as bars; a folder opens to what is in it. */
 export function DiskUseView({ browser }: { readonly browser: Browser }) {
   const { uuid, folder, toFolder } = browser;
   const query = useDiskUse(uuid, folder);

@@ -57,7 +57,7 @@ export function all(order: readonly string[], before: Selection): Selection {
   return { ...before, chosen: new Set(order), active: before.active ?? order[0] ?? null };
 }
 
-/** Without the rows that are gone, so that nothing happens to what is not shown. */
+/** The selection without the rows that are gone, so that nothing happens to what is not shown. */
 export function present(order: readonly string[], before: Selection): Selection {
   const there = new Set(order);
   const keep = (row: string | null) => (row !== null && there.has(row) ? row : null);

@@ -3,7 +3,7 @@ import { entriesOf, type LocalTree, readEntries } from './upload/dropped.ts';
 import { sayFailure } from './use-file-changes.ts';
 import type { Browser } from './use-browser.ts';
 
-/** What a drag within the page carries, so that it is told from one of files from outside. */
+/** The type of a drag within the page, which tells it from one of files from outside. */
 export const DRAGGED = 'application/x-portcullis-files';
 
 interface Uploads {

@@ -14,7 +14,7 @@ type Side = (typeof SIDES)[number];
 
 interface Props {
   readonly name: string;
-  /** What the viewer's text was made from. */
+  /** The content that the viewer's text was made from. */
   readonly base: Stored;
   readonly conflict: Conflict;
   readonly error: Error | null;
@@ -23,7 +23,7 @@ interface Props {
   onTakeTheirs(): void;
 }
 
-/** What lies there, what was read, and the viewer's text, two of them at a time; nothing is saved before that was seen. */
+/** The file as it is, the file as it was read, and the viewer's text, two of them at a time; nothing is saved before that was seen. */
 export function ConflictView(props: Props) {
   const { name, base, conflict, error, isSaving, onSave, onTakeTheirs } = props;
   const [side, setSide] = useState<Side>('merge');
@@ -52,7 +52,7 @@ export function ConflictView(props: Props) {
             value={side}
             onChange={(next) => {
               leave();
-              setSide(next as Side);
+              setSide(next);
             }}
             data={SIDES.map((value) => ({ value, label: text.side[value] }))}
           />

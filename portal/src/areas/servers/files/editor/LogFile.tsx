@@ -152,6 +152,6 @@ async function readTail(
     if (!(error instanceof ProblemError) || error.status !== NOT_SATISFIABLE) throw error;
     return before === null || before.end === 0
       ? EMPTY_TAIL
-      : await readTail(transfers, { slice, path }, null, signal);
+      : readTail(transfers, { slice, path }, null, signal);
   }
 }

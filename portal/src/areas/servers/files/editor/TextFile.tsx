@@ -39,58 +39,24 @@ interface Attempt {
 
 /** A file to edit. It is saved only over what was read; what others changed meanwhile is shown first. */
 export function TextFile({ frame, rights, line, stored }: Props) {
-  const { client } = useSession();
-  const { uuid: slice, path } = frame;
-  const editor = useRef<CodeEditor>(null);
-  /** The file as it was read or saved last. */
-  const [base, setBase] = useState(stored);
-  /** The text of a new editor. */
-  const [start, setStart] = useState(() => withoutReturns(stored.text ?? ''));
-  const [isDirty, setDirty] = useState(false);
-  const [conflict, setConflict] = useState<Conflict | null>(null);
+  const { path } = frame;
   const refusal = refusalOf('save', rights);
-  const write = useWrite(
-    ({ text: mine, over }: Attempt) => {
-      const ending = lineEndingOf(over.text ?? base.text ?? '');
-      return saveFile(client, { slice, path, text: withLineEnding(mine, ending), over });
-    },
-    {
-      onDone(saved, { text: mine, mark }) {
-        if (saved.kind === 'conflict') {
-          setConflict({ mine: editor.current?.text() ?? mine, theirs: saved.theirs });
-          return;
-        }
-        setBase(saved.now);
-        if (mark !== null) editor.current?.setSaved(mark);
-        else resume(mine);
-      },
-    },
-  );
-  /** Goes on with a text that lies there like this. */
-  const resume = (next: string): void => {
-    setStart(next);
-    setDirty(false);
-    setConflict(null);
-  };
+  const file = useTextFile(frame, stored);
+  const { conflict, write, isDirty, editor } = file;
   const save = (): void => {
-    const mark = editor.current?.mark();
-    if (mark === undefined || refusal !== null || write.isPending) return;
-    write.mutate({ text: mark.text, over: base, mark });
+    if (refusal === null) file.save();
   };
   if (conflict !== null) {
     return (
       <FileFrame {...frame}>
         <ConflictView
           name={nameOf(path)}
-          base={base}
+          base={file.base}
           conflict={conflict}
           error={write.error}
           isSaving={write.isPending}
-          onSave={(merged) => write.mutate({ text: merged, over: conflict.theirs, mark: null })}
-          onTakeTheirs={() => {
-            setBase(conflict.theirs);
-            resume(withoutReturns(conflict.theirs.text ?? ''));
-          }}
+          onSave={file.saveMerged}
+          onTakeTheirs={file.takeTheirs}
         />
         <LeaveGuard isDirty text={text.leave} />
       </FileFrame>
@@ -118,9 +84,10 @@ export function TextFile({ frame, rights, line, stored }: Props) {
     >
       <ProblemNotice error={write.error} />
       <Editor
-        {...{ path, line, start, editor }}
+        {...{ path, line, editor }}
+        start={file.start}
         isReadOnly={refusal !== null}
-        onChange={setDirty}
+        onChange={file.setDirty}
         onSave={save}
       />
       <div className="grid-foot" role="status">
@@ -129,6 +96,63 @@ export function TextFile({ frame, rights, line, stored }: Props) {
       <LeaveGuard isDirty={isDirty} text={text.leave} />
     </FileFrame>
   );
+}
+
+/** The states of a file that is edited: what was read, whether it is changed, a conflict. */
+function useTextFile({ uuid: slice, path }: FrameProps, stored: Stored) {
+  const { client } = useSession();
+  const editor = useRef<CodeEditor>(null);
+  /** The file as it was read or saved last. */
+  const [base, setBase] = useState(stored);
+  /** The text of a new editor. */
+  const [start, setStart] = useState(() => withoutReturns(stored.text ?? ''));
+  const [isDirty, setDirty] = useState(false);
+  const [conflict, setConflict] = useState<Conflict | null>(null);
+  /** Goes on with a text that lies there like this. */
+  const resume = (next: string): void => {
+    setStart(next);
+    setDirty(false);
+    setConflict(null);
+  };
+  const write = useWrite(
+    ({ text: mine, over }: Attempt) => {
+      const ending = lineEndingOf(over.text ?? base.text ?? '');
+      return saveFile(client, { slice, path, text: withLineEnding(mine, ending), over });
+    },
+    {
+      onDone(saved, { text: mine, mark }) {
+        if (saved.kind === 'conflict') {
+          setConflict({ mine: editor.current?.text() ?? mine, theirs: saved.theirs });
+          return;
+        }
+        setBase(saved.now);
+        if (mark !== null) editor.current?.setSaved(mark);
+        else resume(mine);
+      },
+    },
+  );
+  return {
+    editor,
+    base,
+    start,
+    isDirty,
+    setDirty,
+    conflict,
+    write,
+    save(): void {
+      const mark = editor.current?.mark();
+      if (mark !== undefined && !write.isPending)
+        write.mutate({ text: mark.text, over: base, mark });
+    },
+    saveMerged(merged: string): void {
+      if (conflict !== null) write.mutate({ text: merged, over: conflict.theirs, mark: null });
+    },
+    takeTheirs(): void {
+      if (conflict === null) return;
+      setBase(conflict.theirs);
+      resume(withoutReturns(conflict.theirs.text ?? ''));
+    },
+  };
 }
 
 interface EditorProps {

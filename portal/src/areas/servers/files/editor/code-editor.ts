@@ -17,7 +17,7 @@ import { codeTheme } from './code-theme.ts';
 import { languageOf } from './file-kind.ts';
 import { loadLanguage } from './languages.ts';
 
-/** What an editor holds at a moment. */
+/** The text of an editor at a moment. */
 export interface EditorMark {
   readonly text: string;
   readonly doc: Text;
@@ -26,7 +26,7 @@ export interface EditorMark {
 export interface CodeEditor {
   text(): string;
   mark(): EditorMark;
-  /** What it held then is what lies on the disk. */
+  /** The text at that moment is now on the disk. */
   setSaved(mark: EditorMark): void;
   dispose(): void;
 }
@@ -34,7 +34,7 @@ export interface CodeEditor {
 interface Options {
   /** Its lines end with `\n`. */
   readonly text: string;
-  /** By which the language is known. */
+  /** The name of the file, which decides the language. */
   readonly name: string;
   /** Said to those who do not see it. */
   readonly label: string;
@@ -80,7 +80,7 @@ interface CodeOptions extends Pick<Options, 'label' | 'isReadOnly' | 'onSave'> {
   onChange(): void;
 }
 
-/** What every editor of the portal has: keys, search, numbers of lines, the theme. */
+/** The parts of every editor of the portal: keys, search, numbers of lines, the theme. */
 export function codeExtensions({ label, isReadOnly, onChange, onSave }: CodeOptions): Extension[] {
   const save = (): boolean => {
     onSave();

@@ -16,7 +16,7 @@ interface Input {
   readonly slice: string;
   readonly path: string;
   readonly text: string;
-  /** What was read: nothing else is replaced. */
+  /** The content that was read: nothing else is replaced. */
   readonly over: Stored;
 }
 

@@ -43,7 +43,7 @@ export function grown(tail: Tail, bytes: Uint8Array): Tail {
   };
 }
 
-/** Without the beginning of a character whose other bytes are not there yet. */
+/** The bytes without the beginning of a character whose other bytes are not there yet. */
 function wholeCharacters(bytes: Uint8Array): {
   readonly whole: Uint8Array;
   readonly length: number;

@@ -29,7 +29,7 @@ export interface DroppedEntry {
 export function entriesOf(items: DataTransferItemList): readonly DroppedEntry[] {
   return Array.from(items).flatMap((item) => {
     const entry = item.kind === 'file' ? item.webkitGetAsEntry() : null;
-    return entry === null ? [] : [entry as DroppedEntry];
+    return entry === null ? [] : [entry];
   });
 }
 
