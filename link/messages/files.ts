@@ -180,6 +180,7 @@ export const REFUSAL_CODES = [
   'unavailable',
   'impossible',
   'range',
+  'lost',
 ] as const;
 export type FileRefusalCode = (typeof REFUSAL_CODES)[number];
 const code = oneOf(...REFUSAL_CODES);

@@ -84,7 +84,7 @@ export interface FileActivity {
   readonly outcome: string;
 }
 
-interface Shared extends Pick<ServerFiles, 'quota' | 'jobs' | 'changes' | 'inUse'> {
+interface Shared extends Pick<ServerFiles, 'quota' | 'jobs' | 'transfers' | 'changes' | 'inUse'> {
   limitMib: number;
   readonly slots: Limiter;
   readonly sweeps: Limiter;

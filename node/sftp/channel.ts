@@ -20,6 +20,7 @@ const STATUS_OF: Readonly<Record<FileRefusalCode, number>> = {
   unavailable: STATUS.FAILURE,
   impossible: STATUS.FAILURE,
   range: STATUS.FAILURE,
+  lost: STATUS.FAILURE,
 };
 
 export interface ChannelOptions {

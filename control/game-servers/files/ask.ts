@@ -132,6 +132,7 @@ const PROBLEMS = {
   unavailable: 'conflict',
   impossible: 'conflict',
   range: 'range_not_satisfiable',
+  lost: 'unavailable',
 } as const satisfies Readonly<Record<FileRefusalCode, Problem['code']>>;
 
 function refusal(code: FileRefusalCode, reason: string): Problem {

@@ -1,12 +1,14 @@
-import { pipeline, type Readable, Transform } from 'node:stream';
+import { pipeline, Readable, Transform } from 'node:stream';
 import type { FileAnswerOf } from '@portcullis/link/messages/files.ts';
 import { bytesTag, namesTag } from '../../http/operations/etag.ts';
 import type { CallOf } from '../../http/operations/handlers.ts';
 import type { BytesAnswer, ReplyHeaders } from '../../http/operations/operation.ts';
+import type { ServerCall } from '../require-server.ts';
+import type { ServerRow } from '../store.ts';
 import { askNode, expectAnswer, loadReady } from './ask.ts';
 import { IN_QUERY, pathOf, rangeOf } from './input.ts';
-import { openedStream, type Streaming } from './opened.ts';
-import { StreamLost, type NodeStream } from './streams.ts';
+import { lost, openedStream, type Streaming } from './opened.ts';
+import type { ExpectedStream, NodeStream } from './streams.ts';
 
 type SentFile = NonNullable<FileAnswerOf<'sending'>['file']>;
 
@@ -28,8 +30,7 @@ export async function sendFile(of: Streaming, call: CallOf<'readFile'>): Promise
       return { status: 304, headers: { etag }, bytes: null };
     }
     const status = file.length === file.size ? 200 : 206;
-    if (call.isHead) stream.close();
-    const bytes = call.isHead ? null : passOn(await openedStream(of, call, server, stream), file.length);
+    const bytes = await bytesOf(of, call, server, stream, file.length);
     return { status, headers: head, bytes };
   } catch (error) {
     stream.close();
@@ -52,13 +53,25 @@ export async function sendArchive(
     expectAnswer('sending', asked);
     const name = `${paths.length === 1 ? nameOf(paths[0] ?? '') : 'files'}.${format}`;
     const headers = { ...DOWNLOADED, ...named(name), 'content-type': ARCHIVE_TYPES[format] };
-    if (call.isHead) stream.close();
-    const bytes = call.isHead ? null : passOn(await openedStream(of, call, server, stream), null);
+    const bytes = await bytesOf(of, call, server, stream, null);
     return { status: 200, headers, bytes };
   } catch (error) {
     stream.close();
     throw error;
   }
+}
+
+/** The bytes of an answer; of one that only the head is wanted of, none. */
+async function bytesOf(
+  of: Streaming,
+  call: ServerCall & { readonly isHead: boolean },
+  server: ServerRow,
+  stream: ExpectedStream,
+  length: number | null,
+): Promise<Readable> {
+  if (!call.isHead) return passOn(await openedStream(of, call, server, stream), length);
+  stream.close();
+  return Readable.from([]);
 }
 
 /** Whether a `Range` holds: with `If-Range` only for a file that has not changed. */
@@ -128,15 +141,15 @@ function passOn({ request, response }: NodeStream, length: number | null): Reada
     highWaterMark: BUFFER_BYTES,
     transform(chunk: Buffer, _encoding, done) {
       if (left !== null) left -= chunk.length;
-      if (left !== null && left < 0) done(new StreamLost('The node sent more than it announced.'));
+      if (left !== null && left < 0) done(lost('The node sent more than it announced.'));
       else done(null, chunk);
     },
     flush(done) {
-      done(left === null || left === 0 ? null : new StreamLost('The node sent too little.'));
+      done(left === null || left === 0 ? null : lost('The node sent less than it announced.'));
     },
   });
   pipeline(request, counted, (error) => {
-    if (error) request.socket.destroy();
+    if (error) response.destroy();
     else response.writeHead(204).end();
   });
   return counted;

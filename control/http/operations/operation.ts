@@ -129,12 +129,12 @@ export interface Reply {
 }
 
 /** Reads get the pool, writes the transaction that http/ opens and commits. */
-export type ReadHandler<C> = (call: C, db: Db) => Promise<Answer | BytesAnswer>;
+export type ReadHandler<C, A = Answer> = (call: C, db: Db) => Promise<A>;
 export type WriteHandler<C> = (call: C, tx: Tx) => Promise<Answer>;
-export type InstructHandler<C extends { readonly by: unknown }> = (
+export type InstructHandler<C extends { readonly by: unknown }, A = Answer> = (
   call: C & Writing<C['by']>,
   db: Reader,
-) => Promise<Answer | LaterAnswer>;
+) => Promise<A>;
 
 /** Text of server-sent events until `ending` is aborted; the handler aborts it for a reader that is too slow. */
 export type StreamHandler<C> = (call: C, ending: AbortController) => AsyncGenerator<string, void>;

@@ -35,7 +35,7 @@ export function receiveWithoutLimit(request: IncomingMessage): void {
 export function refuseUnread(request: IncomingMessage): void {
   request.resume();
   setTimeout(() => {
-    if (!request.complete) (streamOf(request) ?? request.socket).destroy();
+    if (!request.complete) (streamOf(request) ?? request).destroy();
   }, LINGER_MS).unref();
 }
 

@@ -154,7 +154,7 @@ async function listRows(host: FileHost, say: Say): Promise<Row[]> {
   for (let round = 0; round <= LISTS; round += 1) {
     const begin = performance.now();
     const response = await host.call('?path=many&per_page=200&sort=name');
-    const { meta } = await response.json();
+    const { meta } = (await response.json()) as { readonly meta: { readonly total: number } };
     if (meta.total !== ENTRIES) throw new Error(`${meta.total} entries are listed`);
     if (round > 0) times.push(performance.now() - begin);
   }

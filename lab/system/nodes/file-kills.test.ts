@@ -19,6 +19,14 @@ interface Received {
   readonly done: boolean;
 }
 
+interface Answered {
+  readonly data: Received;
+}
+
+interface Jobs {
+  readonly data: readonly { readonly state: string }[];
+}
+
 /** Begins an upload, sends the first half, and holds the connection open. Resolves when the node has some of it. */
 async function beginUpload(
   host: FileHost,
@@ -45,7 +53,7 @@ async function beginUpload(
 async function received(host: FileHost, path: string, replica: number): Promise<Received | null> {
   try {
     const response = await host.call(`/upload?path=${path}`, {}, replica);
-    return response.status === 200 ? (await response.json()).data : null;
+    return response.status === 200 ? ((await response.json()) as Answered).data : null;
   } catch {
     return null;
   }
@@ -71,7 +79,7 @@ async function finishUpload(
       const reply = await host
         .call(`/upload?${query}`, { method: 'PUT', body }, replica)
         .catch(() => null);
-      return reply?.status === 200 && (await reply.json()).data.done;
+      return reply?.status === 200 && ((await reply.json()) as Answered).data.done;
     },
     PATIENCE_MS,
   );
@@ -167,8 +175,8 @@ describe('a node that is killed', { skip: skipUnless(['postgres']) }, () => {
     await post('/unpack', { path: 'all.zip', to: 'to' });
     await eventually('all are there', async () => count() === FILES, PATIENCE_MS);
     await eventually('the job has ended', async () => {
-      const { data } = await (await host.call('/jobs')).json();
-      return data.every(({ state }: { state: string }) => state === 'done');
+      const { data } = (await (await host.call('/jobs')).json()) as Jobs;
+      return data.every(({ state }) => state === 'done');
     });
     assert.equal(wholeIn(target), FILES);
   });

@@ -79,7 +79,7 @@ function answerOf(
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const fail = (why: string, cause?: unknown): void => {
     const detail = `The node cannot send and receive files at ${url}: ${why}.`;
-    reject(new FileRefusal('unavailable', detail, { cause }));
+    reject(new FileRefusal('lost', detail, { cause }));
   };
   const onAbort = (): void => void request.destroy(signal.reason as Error);
   signal.addEventListener('abort', onAbort, { once: true });

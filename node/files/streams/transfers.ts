@@ -60,7 +60,8 @@ export class Transfers {
   /** Ends the upload of this key, and resolves when it writes no more. */
   async end(key: string): Promise<void> {
     const open = [...this.#transfers.values()].filter((one) => one.isOpen && one.key === key);
-    await Promise.all(open.map((one) => abort(one, 'Another upload of this file has begun.')));
+    const reason = new FileRefusal('impossible', 'Another upload of this file has begun.');
+    await Promise.all(open.map((one) => abort(one, reason)));
   }
 
   /** The keys of uploads that run. */
@@ -74,7 +75,7 @@ export class Transfers {
     const transfer = this.#transfers.get(id);
     if (transfer === undefined) {
       const detail = 'The node was restarted meanwhile. Go on from what it has received.';
-      throw new FileRefusal('unavailable', detail);
+      throw new FileRefusal('lost', detail);
     }
     const done = new AbortController();
     const timer = delay(withinMs, undefined, { signal: done.signal }).catch(() => undefined);
@@ -88,7 +89,8 @@ export class Transfers {
   /** Ends all of them, as an agent that stops does. */
   async close(): Promise<void> {
     const open = [...this.#transfers.values()].filter(({ isOpen }) => isOpen);
-    await Promise.all(open.map((one) => abort(one, 'The node was stopped.')));
+    const reason = new FileRefusal('lost', 'The node was stopped.');
+    await Promise.all(open.map((one) => abort(one, reason)));
   }
 
   async #run(
@@ -112,8 +114,8 @@ export class Transfers {
   }
 }
 
-function abort({ controller, ended }: Transfer, why: string): Promise<void> {
-  controller.abort(new FileRefusal('unavailable', why));
+function abort({ controller, ended }: Transfer, reason: FileRefusal): Promise<void> {
+  controller.abort(reason);
   return ended;
 }
 
@@ -122,7 +124,7 @@ function refusalOf(error: unknown): FileRefusal {
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'ENOSPC' || code === 'EDQUOT')
     return new FileRefusal('quota', 'The disk of the node is full.', { cause: error });
-  return new FileRefusal('unavailable', 'The connection between node and control broke off.', {
+  return new FileRefusal('lost', 'The connection between node and control broke off.', {
     cause: error,
   });
 }

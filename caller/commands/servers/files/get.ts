@@ -59,7 +59,7 @@ async function showFile(
   }
   const { body } = await transfers.download({ slice, path });
   for await (const chunk of body) {
-    if (process.stdout.write(chunk)) continue;
+    if (process.stdout.write(Buffer.from(chunk))) continue;
     await new Promise((resolve) => process.stdout.once('drain', resolve));
   }
 }
