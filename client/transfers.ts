@@ -67,38 +67,19 @@ export interface FileTransfers {
   ): Promise<DownloadedFile>;
 }
 
-export function createTransfers(
-  settings: KeyTransferSettings | SessionTransferSettings,
-): FileTransfers {
-  const { fetch: callFetch = globalThis.fetch } = settings;
-  const urlOf = (
-    slice: string,
-    name: string,
-    query: readonly (readonly [name: string, value: string])[],
-  ): string => {
-    const base = `${settings.baseUrl.replace(/\/+$/, '')}${prefixOf(settings)}`;
-    const asked = new URLSearchParams(query.map(([key, value]) => [key, value]));
-    return `${base}/game-servers/${encodeURIComponent(slice)}/files/${name}?${asked}`;
-  };
-  const call = async (
+type TransferSettings = KeyTransferSettings | SessionTransferSettings;
+
+export function createTransfers(settings: TransferSettings): FileTransfers {
+  const call = (
     { slice, name, query }: { slice: string; name: string; query: Record<string, string> },
-    init: RequestInit & { readonly duplex?: 'half' },
-  ): Promise<Response> => {
-    const url = urlOf(slice, name, Object.entries(query));
-    const headers = { ...identityOf(settings, init.method), ...(init.headers as object) };
-    try {
-      // Never followed: a key must not be sent to another host.
-      return await callFetch(url, { ...init, headers, redirect: 'error' });
-    } catch (error) {
-      if (init.signal?.aborted === true) throw init.signal.reason;
-      throw new ConnectionError('The connection broke off.', { cause: error });
-    }
-  };
+    init: Init,
+  ): Promise<Response> =>
+    request(settings, urlOf(settings, slice, name, Object.entries(query)), init);
   return {
     url: ({ slice, paths, format }) =>
       format === undefined
-        ? urlOf(slice, 'content', Object.entries({ path: paths[0] ?? '', raw: 'true' }))
-        : urlOf(slice, 'download', [
+        ? urlOf(settings, slice, 'content', Object.entries({ path: paths[0] ?? '', raw: 'true' }))
+        : urlOf(settings, slice, 'download', [
             ...paths.map((path) => ['path', path] as const),
             ['format', format],
           ]),
@@ -133,16 +114,38 @@ export function createTransfers(
   };
 }
 
-function prefixOf(settings: KeyTransferSettings | SessionTransferSettings): string {
+type Init = RequestInit & { readonly duplex?: 'half' };
+
+async function request(settings: TransferSettings, url: string, init: Init): Promise<Response> {
+  const { fetch: callFetch = globalThis.fetch } = settings;
+  const headers = { ...identityOf(settings, init.method), ...(init.headers as object) };
+  try {
+    // Never followed: a key must not be sent to another host.
+    return await callFetch(url, { ...init, headers, redirect: 'error' });
+  } catch (error) {
+    if (init.signal?.aborted === true) throw init.signal.reason;
+    throw new ConnectionError('The connection broke off.', { cause: error });
+  }
+}
+
+function urlOf(
+  settings: TransferSettings,
+  slice: string,
+  name: string,
+  query: readonly (readonly [name: string, value: string])[],
+): string {
+  const base = `${settings.baseUrl.replace(/\/+$/, '')}${prefixOf(settings)}`;
+  const asked = new URLSearchParams(query.map(([key, value]) => [key, value]));
+  return `${base}/game-servers/${encodeURIComponent(slice)}/files/${name}?${asked}`;
+}
+
+function prefixOf(settings: TransferSettings): string {
   if (settings.key !== undefined) return '/api/x1';
   return `/api/portal/organisations/${encodeURIComponent(settings.organisation)}/x1`;
 }
 
 /** A session has its cookie, and shows with a write that no other site made it. */
-function identityOf(
-  { key }: KeyTransferSettings | SessionTransferSettings,
-  method: string | undefined,
-): Record<string, string> {
+function identityOf({ key }: TransferSettings, method: string | undefined): Record<string, string> {
   if (key !== undefined) return { authorization: `Bearer ${key}` };
   return method === undefined ? {} : { 'x-portcullis-csrf': '1' };
 }

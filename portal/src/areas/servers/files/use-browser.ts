@@ -1,4 +1,5 @@
 import { useRef, useState } from 'react';
+import { showToast } from '../../../components/forms/toasts.tsx';
 import { type Entry, type FileAction, isArchive, refusalOf } from './actions.ts';
 import { folderOf, isWithin } from './paths.ts';
 import { type Order, useFolder } from './queries.ts';
@@ -50,22 +51,13 @@ export interface Browser {
 }
 
 export function useBrowser(uuid: string, rights: readonly string[]): Browser {
-  const place = useFilePlace();
-  const { folder } = place;
-  const [order, setOrder] = useState<Order>({ sort: 'name', order: 'ascending' });
-  const [selected, select] = useState<Selection>(NOTHING);
-  const [renaming, rename] = useState<string | null>(null);
-  const [menu, openMenu] = useState<Point | null>(null);
-  const [dialog, openDialog] = useState<Dialog | null>(null);
-  const [view, show] = useState<View>('list');
-  const dragged = useRef<readonly string[]>([]);
+  const { place, selected, ...state } = useBrowserState();
+  const [{ select, order }, { folder }] = [state, place];
   const changes = useFileChanges(uuid);
   const query = useFolder(uuid, folder, order);
   const entries = query.data?.pages.flatMap(({ data }) => data) ?? [];
-  const selection = present(
-    entries.map(({ path }) => path),
-    selected,
-  );
+  const paths = entries.map(({ path }) => path);
+  const selection = present(paths, selected);
   const chosen = entries.filter(({ path }) => selection.chosen.has(path));
   const refusal = (action: FileAction, of: readonly Entry[] = chosen): string | null =>
     refusalOf(action, rights, of);
@@ -75,56 +67,58 @@ export function useBrowser(uuid: string, rights: readonly string[]): Browser {
     changes.move(moves);
     select(NOTHING);
   };
-  const toFolder = (path: string, next: View = 'list'): void => {
-    select(NOTHING);
-    rename(null);
-    show(next);
-    place.toFolder(path);
-  };
   return {
+    ...state,
     uuid,
     rights,
     folder,
     query,
     entries,
-    order,
     selection,
     chosen,
-    renaming,
-    menu,
-    dialog,
-    view,
     changes,
-    dragged,
-    setOrder,
-    select,
-    rename,
-    openMenu,
-    openDialog,
-    show,
-    toFolder,
+    refusal,
+    move,
     openFile: place.toFile,
     open(entry) {
-      if (entry.type === 'folder') toFolder(entry.path);
-      else if (isArchive(entry) || refusal('open', [entry]) !== null) select(only(entry.path));
-      else place.toFile(entry.path);
+      if (entry.type === 'folder') state.toFolder(entry.path);
+      else if (isArchive(entry)) select(only(entry.path));
+      else if (entry.type === 'file') place.toFile(entry.path);
+      else showToast({ message: refusal('open', [entry]) });
     },
-    up: () => folder !== '' && toFolder(folderOf(folder)),
-    refusal,
+    up: () => folder !== '' && state.toFolder(folderOf(folder)),
     removeChosen() {
       if (chosen.length === 0 || refusal('delete') !== null) return;
       changes.remove(chosen.map(({ path }) => path));
       // What is restored later is not chosen by that.
       select(NOTHING);
     },
-    move,
-    dropInto: (target) => {
-      move(
-        dragged.current.filter((path) => !isWithin(path, target)),
-        target,
-      );
+    dropInto(target) {
+      const dragged = state.dragged.current.filter((path) => !isWithin(path, target));
+      move(dragged, target);
     },
   };
+}
+
+/** The states of the browser that depend on no others. */
+function useBrowserState() {
+  const place = useFilePlace();
+  const [order, setOrder] = useState<Order>({ sort: 'name', order: 'ascending' });
+  const [selected, select] = useState<Selection>(NOTHING);
+  const [renaming, rename] = useState<string | null>(null);
+  const [menu, openMenu] = useState<Point | null>(null);
+  const [dialog, openDialog] = useState<Dialog | null>(null);
+  const [view, show] = useState<View>('list');
+  const dragged = useRef<readonly string[]>([]);
+  const toFolder = (path: string, next: View = 'list'): void => {
+    select(NOTHING);
+    rename(null);
+    show(next);
+    place.toFolder(path);
+  };
+  const values = { place, order, selected, renaming, menu, dialog, view, dragged };
+  const setters = { setOrder, select, rename, openMenu, openDialog, show, toFolder };
+  return { ...values, ...setters };
 }
 
 function only(path: string): Selection {

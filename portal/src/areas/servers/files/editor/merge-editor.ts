@@ -21,61 +21,77 @@ interface Options {
 /** Sides need room. */
 const NARROW_PX = 720;
 
+const COLLAPSE = { margin: 3, minSize: 6 };
+
 /** Two texts beside each other, or in one column where there is no room; the one after can be changed. */
 export function createMergeEditor(host: HTMLElement, options: Options): MergeEditor {
   const { root, release } = openShadow(host);
-  const { before, after, name, labels, onSave } = options;
-  const isReadOnly = onSave === undefined;
   const language = new Compartment();
-  const extensionsOf = (label: string, isFixed: boolean): Extension[] => [
-    ...codeExtensions({
-      label,
-      isReadOnly: isFixed,
-      onChange() {},
-      onSave: onSave ?? (() => {}),
-    }),
-    language.of([]),
-  ];
-  const collapse = { margin: 3, minSize: 6 };
-  if (host.clientWidth < NARROW_PX) {
-    const view = new EditorView({
-      root,
-      parent: root,
-      state: EditorState.create({
-        doc: after,
-        extensions: [
-          ...extensionsOf(labels.after, isReadOnly),
-          unifiedMergeView({
-            original: before,
-            mergeControls: !isReadOnly,
-            collapseUnchanged: collapse,
-          }),
-        ],
-      }),
-    });
-    void colour(view, language, name);
-    return {
-      text: () => view.state.doc.toString(),
-      dispose() {
-        view.destroy();
-        release();
-      },
-    };
-  }
-  const merge = new MergeView({
-    a: { doc: before, extensions: extensionsOf(labels.before, true) },
-    b: { doc: after, extensions: extensionsOf(labels.after, isReadOnly) },
-    root,
-    parent: root,
-    collapseUnchanged: collapse,
-    ...(!isReadOnly && { revertControls: 'a-to-b' as const }),
-  });
-  for (const view of [merge.a, merge.b]) void colour(view, language, name);
+  const made =
+    host.clientWidth < NARROW_PX
+      ? createColumn(root, options, language)
+      : createSides(root, options, language);
+  for (const view of made.views) void colour(view, language, options.name);
   return {
-    text: () => merge.b.state.doc.toString(),
+    text: () => made.after.state.doc.toString(),
     dispose() {
-      merge.destroy();
+      made.destroy();
       release();
     },
   };
+}
+
+interface Made {
+  readonly views: readonly EditorView[];
+  readonly after: EditorView;
+  destroy(): void;
+}
+
+function createColumn(root: ShadowRoot, options: Options, language: Compartment): Made {
+  const { before, after, labels, onSave } = options;
+  const view = new EditorView({
+    root,
+    parent: root,
+    state: EditorState.create({
+      doc: after,
+      extensions: [
+        ...extensionsOf(options, labels.after, onSave === undefined),
+        language.of([]),
+        unifiedMergeView({
+          original: before,
+          mergeControls: onSave !== undefined,
+          collapseUnchanged: COLLAPSE,
+        }),
+      ],
+    }),
+  });
+  return { views: [view], after: view, destroy: () => view.destroy() };
+}
+
+function createSides(root: ShadowRoot, options: Options, language: Compartment): Made {
+  const { before, after, labels, onSave } = options;
+  const isReadOnly = onSave === undefined;
+  const merge = new MergeView({
+    a: {
+      doc: before,
+      extensions: [...extensionsOf(options, labels.before, true), language.of([])],
+    },
+    b: {
+      doc: after,
+      extensions: [...extensionsOf(options, labels.after, isReadOnly), language.of([])],
+    },
+    root,
+    parent: root,
+    collapseUnchanged: COLLAPSE,
+    ...(!isReadOnly && { revertControls: 'a-to-b' as const }),
+  });
+  return { views: [merge.a, merge.b], after: merge.b, destroy: () => merge.destroy() };
+}
+
+function extensionsOf(
+  { onSave = () => {} }: Options,
+  label: string,
+  isReadOnly: boolean,
+): Extension[] {
+  return codeExtensions({ label, isReadOnly, onChange() {}, onSave });
 }
