@@ -155,10 +155,10 @@ describe('the files of a game server in a browser', { skip: skipUnless(NEEDS) },
     await theirs.getByText('max-players=50').waitFor();
     const mine = page.getByRole('textbox', { name: 'Your text' });
     await mine.getByText('motd=Hello from Ada').waitFor();
-    await page.getByText('What they changed', { exact: true }).click();
+    await page.getByText('Their changes', { exact: true }).click();
     await page.getByRole('textbox', { name: 'The file as you opened it' }).waitFor();
     assert.equal(String(await read('server.properties')), PROPERTIES.replace('=20', '=50'));
-    await page.getByText('Theirs and yours', { exact: true }).click();
+    await page.getByText('Compare', { exact: true }).click();
     await mine.getByText('max-players=20').click();
     await page.keyboard.press('End');
     await page.keyboard.press('Backspace');

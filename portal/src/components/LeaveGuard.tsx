@@ -2,7 +2,7 @@ import { Button, Modal } from '@mantine/core';
 import { useBlocker } from '@tanstack/react-router';
 import { messages } from '../messages/index.ts';
 
-const text = messages.group.leave;
+const text = messages.leave;
 
 interface Props {
   readonly isDirty: boolean;

@@ -251,13 +251,15 @@ export const filesMessages = {
     gone: (name: string) =>
       `${name} was deleted or renamed since you opened it. Nothing is saved yet.`,
     sides: 'Compare',
-    side: { merge: 'Theirs and yours', theirs: 'What they changed', mine: 'What you changed' },
+    side: { merge: 'Compare', theirs: 'Their changes', mine: 'Your changes' },
     explained: {
       merge:
-        'Left is the file as it is now, right is yours. The arrows take a part of theirs; yours can be edited. Save writes the right side.',
-      theirs: 'Left is the file as you opened it, right is the file as it is now.',
-      mine: 'Left is the file as you opened it, right is yours.',
+        'Red is the file as it is now, green is yours. Take parts of theirs, or edit yours. “Save mine” writes yours.',
+      theirs: 'Red is the file as you opened it, green is the file as it is now.',
+      mine: 'Red is the file as you opened it, green is yours.',
     },
+    /** The buttons of each difference, by the words that the editor has for them. */
+    phrases: { Accept: 'Keep mine', Reject: 'Take theirs' },
     labels: {
       merge: { before: 'The file as it is now', after: 'Your text' },
       theirs: { before: 'The file as you opened it', after: 'The file as it is now' },

@@ -8,6 +8,7 @@ import { LeaveGuard } from '../../components/LeaveGuard.tsx';
 import { Notice } from '../../components/Notice.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
 import { useWrite } from '../../components/forms/use-write.ts';
+import { groupEditorMessages } from '../../messages/group-editor.ts';
 import { messages } from '../../messages/index.ts';
 import { useRefusal } from '../../session/rights.ts';
 import { usePeopleClient } from '../../session/session.ts';
@@ -17,7 +18,7 @@ import { EMPTY_GROUP, findWrongTarget, inputOfGroup, isSameGroup } from './group
 import { PreviewPanel } from './PreviewPanel.tsx';
 import { RulesSection } from './RulesSection.tsx';
 
-const text = messages.group;
+const text = groupEditorMessages.group;
 
 /** A group with all that it has; null: a new one. Nothing happens before it is saved. */
 export function GroupEditor({ group }: { readonly group: Group | null }) {
@@ -95,10 +96,7 @@ export function GroupEditor({ group }: { readonly group: Group | null }) {
           />
         )}
       </div>
-      <LeaveGuard
-        isDirty={(!isSame || isTyping) && !save.isPending}
-        text={messages.group.leave.text}
-      />
+      <LeaveGuard isDirty={(!isSame || isTyping) && !save.isPending} text={text.leave} />
     </>
   );
 }

@@ -48,6 +48,8 @@ export function useTableKeys(browser: Browser, { menuPoint }: Place) {
     const act = actOf(event, control);
     if (act === undefined) return;
     event.preventDefault();
+    // A menu that this key opens would take it for one outside of it, and close.
+    event.stopPropagation();
     act();
   };
 

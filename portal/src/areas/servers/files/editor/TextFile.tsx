@@ -43,6 +43,7 @@ export function TextFile({ frame, rights, line, stored }: Props) {
   const refusal = refusalOf('save', rights);
   const file = useTextFile(frame, stored);
   const { conflict, write, isDirty, editor } = file;
+  const isSaved = write.data?.kind === 'saved';
   const save = (): void => {
     if (refusal === null) file.save();
   };
@@ -70,7 +71,7 @@ export function TextFile({ frame, rights, line, stored }: Props) {
           {isDirty ? (
             <Pill tone="warn">{text.unsaved}</Pill>
           ) : (
-            write.isSuccess && <Pill tone="ok">{text.saved}</Pill>
+            isSaved && <Pill tone="ok">{text.saved}</Pill>
           )}
           <RoleButton
             refusal={refusal ?? (isDirty ? null : text.unchanged)}
@@ -91,7 +92,7 @@ export function TextFile({ frame, rights, line, stored }: Props) {
         onSave={save}
       />
       <div className="grid-foot" role="status">
-        {refusal ?? (write.isSuccess && !isDirty ? text.savedHint : text.keys)}
+        {refusal ?? (isSaved && !isDirty ? text.savedHint : text.keys)}
       </div>
       <LeaveGuard isDirty={isDirty} text={text.leave} />
     </FileFrame>

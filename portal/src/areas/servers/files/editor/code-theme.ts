@@ -39,7 +39,7 @@ const look = EditorView.theme({
     color: 'var(--ink)',
     borderColor: 'var(--line)',
   },
-  '.cm-panels button, .cm-panels input[type=text]': {
+  '.cm-panels .cm-button, .cm-panels .cm-textfield': {
     backgroundImage: 'none',
     backgroundColor: 'var(--surface)',
     color: 'var(--ink)',
@@ -49,6 +49,12 @@ const look = EditorView.theme({
     fontSize: '0.8125rem',
   },
   '.cm-panels label': { fontSize: '0.8125rem' },
+  '.cm-deletedChunk .cm-chunkButtons button[name=accept], .cm-deletedChunk .cm-chunkButtons button[name=reject]':
+    {
+      background: 'var(--surface)',
+      color: 'var(--ink)',
+      border: '1px solid var(--line-strong)',
+    },
   '.cm-changedLine': { backgroundColor: 'var(--warn-tint)' },
   '.cm-deletedChunk': { backgroundColor: 'var(--bad-tint)' },
   '&.cm-merge-a .cm-changedLine': { backgroundColor: 'var(--bad-tint)' },

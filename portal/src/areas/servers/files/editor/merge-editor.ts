@@ -1,6 +1,7 @@
 import { MergeView, unifiedMergeView } from '@codemirror/merge';
 import { Compartment, EditorState, type Extension } from '@codemirror/state';
 import { EditorView } from '@codemirror/view';
+import { filesMessages } from '../../../../messages/files.ts';
 import { codeExtensions, colour, openShadow } from './code-editor.ts';
 
 export interface MergeEditor {
@@ -57,6 +58,7 @@ function createColumn(root: ShadowRoot, options: Options, language: Compartment)
       extensions: [
         ...extensionsOf(options, labels.after, onSave === undefined),
         language.of([]),
+        EditorState.phrases.of(filesMessages.conflict.phrases),
         unifiedMergeView({
           original: before,
           mergeControls: onSave !== undefined,
