@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { Log } from '@portcullis/core/log.ts';
 import type { AgentSide } from '@portcullis/link/transport/transport.ts';
 import { NodeAgent } from './agent.ts';
@@ -31,6 +32,8 @@ export interface NodeOptions {
   readonly log: Log;
   /** Where people connect by SFTP; default: nowhere. */
   readonly sftp?: NodeConfig['sftp'];
+  /** Names the present boot of the host; default: by the kernel. */
+  readonly bootId?: string;
   readonly measurePauseMs?: number;
   /** How folders are measured; by default by walking them. */
   readonly measure?: MeasureDisk;
@@ -52,6 +55,7 @@ export function createNode(options: NodeOptions): NodeAgent {
     builds: new Limiter(BUILDS),
     timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
     location: name,
+    bootId: options.bootId ?? readBootId(),
   };
   return new NodeAgent({
     link,
@@ -68,4 +72,8 @@ export function createNode(options: NodeOptions): NodeAgent {
     },
     createServer: (uuid, record, events) => new Server({ ...shared, ...events }, uuid, record),
   });
+}
+
+function readBootId(): string {
+  return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
 }
