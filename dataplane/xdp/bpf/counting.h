@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* Counts packets to watched destinations, by vector where the agent requests it. Decides nothing. */
 #ifndef PORTCULLIS_COUNTING_H
 #define PORTCULLIS_COUNTING_H

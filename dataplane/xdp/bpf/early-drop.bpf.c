@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * Early drop: drops packets that nftables would drop too, by the packet itself and the rules of this edge. Passes all
  * others. It only saves time: nftables evaluates what passes. Packets that cannot be read here (fragments, unknown
@@ -289,4 +290,4 @@ int remember_flow(struct __sk_buff *skb)
 	return -1;
 }
 
-char license_of_this[] SEC("license") EXPORT = "Apache-2.0";
+char license_of_this[] SEC("license") EXPORT = "Dual MIT/GPL";

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* Evaluates rules. Included once for each family, with FAMILY (4 or 6) and WORDS (of an address). */
 #define JOIN(name, family) name##family
 #define JOINED(name, family) JOIN(name, family)

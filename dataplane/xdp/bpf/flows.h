@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 #ifndef PORTCULLIS_FLOWS_H
 #define PORTCULLIS_FLOWS_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * The data that the agent writes and the programs read. dataplane/xdp/maps/layout.ts has the same in TypeScript, and a
  * test compares both. Fields are little-endian unless network order is stated. There is no implicit padding.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* The fast path of most packets: see `struct line`. */
 #ifndef PORTCULLIS_LINES_H
 #define PORTCULLIS_LINES_H

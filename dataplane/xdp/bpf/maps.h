@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* The maps of the programs. Sizes are minimal; the agent sets them as needed. */
 #ifndef PORTCULLIS_MAPS_H
 #define PORTCULLIS_MAPS_H

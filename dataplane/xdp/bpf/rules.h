@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* The rules of a destination. */
 #ifndef PORTCULLIS_RULES_H
 #define PORTCULLIS_RULES_H
