@@ -144,7 +144,10 @@ test('puts and gets folders and large files, and goes on with what broke off', a
   );
   rmSync(one);
   const { tag } = await files.ok('tagged', { kind: 'tag', path: 'mods/large.jar' });
-  const part = join(home, `.one.jar.${hash('sha256', tag ?? '', 'base64url').slice(0, 27)}.bytes.part`);
+  const part = join(
+    home,
+    `.one.jar.${hash('sha256', tag ?? '', 'base64url').slice(0, 27)}.bytes.part`,
+  );
   writeFileSync(part, large.subarray(0, 5_000_000));
   assert.equal((await run('get', 'Survival', 'mods/large.jar', one)).code, 0);
   assert.ok(readFileSync(one).equals(large));

@@ -221,8 +221,7 @@ export class FileService {
   ): Promise<FileAnswer> {
     const { jobs } = gate.files;
     const leftMs = (): number => Math.max(0, untilMs - performance.now());
-    const answerJob = async (id: string): Promise<FileAnswer> =>
-      jobs.answer(id, leftMs());
+    const answerJob = async (id: string): Promise<FileAnswer> => jobs.answer(id, leftMs());
     switch (operation.kind) {
       case 'list':
         return list(gate, operation);
@@ -265,11 +264,7 @@ export class FileService {
     }
   }
 
-  #performStream(
-    gate: Gate,
-    operation: FileOperation,
-    leftMs: () => number,
-  ): Promise<FileAnswer> {
+  #performStream(gate: Gate, operation: FileOperation, leftMs: () => number): Promise<FileAnswer> {
     const { route } = this.#options;
     switch (operation.kind) {
       case 'tag':

@@ -7,14 +7,7 @@ import { expectedOf, IN_QUERY, pathOf } from './input.ts';
 import { receiveFile } from './receive.ts';
 import { sendArchive, sendFile } from './send.ts';
 import type { FileStreams } from './streams.ts';
-import {
-  changedView,
-  contentView,
-  deletedView,
-  entryView,
-  jobView,
-  uploadView,
-} from './views.ts';
+import { changedView, contentView, deletedView, entryView, jobView, uploadView } from './views.ts';
 
 /** The x1 operations on the files of a game server. */
 export type FileHandlers = Pick<
