@@ -57,6 +57,7 @@ const BEYOND = [
   'POST /game-servers/{slice}/files/copy game-servers.files none',
   'POST /game-servers/{slice}/files/archive game-servers.files none',
   'POST /game-servers/{slice}/files/unpack game-servers.files none',
+  'POST /game-servers/{slice}/files/pull game-servers.files none',
   'POST /game-servers/{slice}/files/mode game-servers.files none',
   'GET /game-servers/{slice}/files/search game-servers.files none',
   'GET /game-servers/{slice}/files/usage game-servers.files none',

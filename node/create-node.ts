@@ -1,4 +1,5 @@
 import type { Log } from '@portcullis/core/log.ts';
+import { type Cidr, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { AgentSide } from '@portcullis/link/transport/transport.ts';
 import { NodeAgent } from './agent.ts';
 import type { ApplyConfigFiles } from './config-files/apply.ts';
@@ -33,6 +34,9 @@ export interface NodeOptions {
   readonly controlSocket?: string | null;
   /** Where people connect by SFTP; default: nowhere. */
   readonly sftp?: NodeConfig['sftp'];
+  /** Networks that pulls from URLs reach beside public ones, and those that they never reach; default: none. */
+  readonly openNetworks?: readonly string[];
+  readonly closedNetworks?: readonly string[];
   readonly measurePauseMs?: number;
   /** How folders are measured; by default by walking them. */
   readonly measure?: MeasureDisk;
@@ -64,11 +68,21 @@ export function createNode(options: NodeOptions): NodeAgent {
     sftp: options.sftp ? { listen: options.sftp, stateDir } : null,
     route: { node: name, socketPath: options.controlSocket ?? null },
     openFolder: (uuid) => folders.openBuilt(uuid),
+    pulls: { networks: cidrsOf(options.openNetworks), closed: cidrsOf(options.closedNetworks) },
     disk: {
       measure: options.measure ?? createMeasureDisk(),
       freeBytes: () => freeSpace(stateDir),
       ...(measurePauseMs === undefined ? {} : { pauseMs: measurePauseMs }),
     },
     createServer: (uuid, record, events) => new Server({ ...shared, ...events }, uuid, record),
+  });
+}
+
+/** Throws on a text that is no network. */
+function cidrsOf(networks: readonly string[] = []): Cidr[] {
+  return networks.map((text) => {
+    const network = parseCidr(text);
+    if (!network.ok) throw new Error(`${text}: ${network.reason}`);
+    return network.value;
   });
 }

@@ -1702,13 +1702,15 @@ export type FileFailure = {
 export type FileJob = {
   readonly id: string;
   /** Later versions may add values. */
-  readonly kind: 'copy' | 'archive' | 'unpack' | (string & {});
+  readonly kind: 'copy' | 'archive' | 'unpack' | 'pull' | (string & {});
   readonly path: string;
   /** Later versions may add values. */
   readonly state: 'running' | 'done' | 'failed' | 'cancelled' | (string & {});
   readonly started_at: string;
   /** Bytes so far. */
   readonly bytes: number;
+  /** Bytes in the end; null: not known. */
+  readonly total_bytes: number | null;
   /** Files so far. */
   readonly entries: number;
   /** Sentences: why it failed, and what was left out. */
@@ -3120,6 +3122,15 @@ export type PropagationTime = {
   readonly text: string;
 };
 
+export type PullRequest = {
+  /** http or https, without user name and password. It must lead to a public address, also through each of at most five redirects, or to a network that the operator opened to the servers of the node. */
+  readonly url: string;
+  /** The new file. Relative to the server’s folder, names separated by `/`; empty is the folder itself. A byte that is no UTF-8 and a control character are each one character from U+EF00 on, as lists have them. */
+  readonly path: string;
+  /** Replace a file that is at the path. */
+  readonly replace?: boolean;
+};
+
 export type ReadEgg = {
   readonly data: {
     readonly egg: Egg;
@@ -3801,7 +3812,7 @@ export type UnblockRequest = {
 };
 
 export type UnpackRequest = {
-  /** An archive: zip, tar, or either compressed by gzip or zstd. Relative to the server’s folder, names separated by `/`; empty is the folder itself. A byte that is no UTF-8 and a control character are each one character from U+EF00 on, as lists have them. */
+  /** An archive: zip, tar, 7z, rar, or a tar or single file compressed by gzip, zstd, xz or bzip2. Relative to the server’s folder, names separated by `/`; empty is the folder itself. A byte that is no UTF-8 and a control character are each one character from U+EF00 on, as lists have them. */
   readonly path: string;
   /** The folder that its content goes to. Relative to the server’s folder, names separated by `/`; empty is the folder itself. A byte that is no UTF-8 and a control character are each one character from U+EF00 on, as lists have them. */
   readonly to?: string;
@@ -4239,6 +4250,14 @@ export interface X1Operations {
     params: { slice: string };
     query: never;
     body: UnpackRequest;
+    headers: 'idempotencyKey';
+    result: FileJobAnswer;
+  };
+  /** Pull a file from a URL. */
+  pullFile: {
+    params: { slice: string };
+    query: never;
+    body: PullRequest;
     headers: 'idempotencyKey';
     result: FileJobAnswer;
   };
@@ -5688,6 +5707,7 @@ moveFiles POST! /game-servers/{slice}/files/move
 copyFile POST! /game-servers/{slice}/files/copy
 archiveFiles POST! /game-servers/{slice}/files/archive
 unpackFile POST! /game-servers/{slice}/files/unpack
+pullFile POST! /game-servers/{slice}/files/pull
 setFileModes POST! /game-servers/{slice}/files/mode
 searchFiles GET /game-servers/{slice}/files/search
 measureFiles GET /game-servers/{slice}/files/usage
