@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { Log } from '@portcullis/core/log.ts';
 import { type Cidr, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { AgentSide } from '@portcullis/link/transport/transport.ts';
@@ -37,6 +38,8 @@ export interface NodeOptions {
   /** Networks that pulls from URLs reach beside public ones, and those that they never reach; default: none. */
   readonly openNetworks?: readonly string[];
   readonly closedNetworks?: readonly string[];
+  /** Names the present boot of the host; default: by the kernel. */
+  readonly bootId?: string;
   readonly measurePauseMs?: number;
   /** How folders are measured; by default by walking them. */
   readonly measure?: MeasureDisk;
@@ -58,6 +61,7 @@ export function createNode(options: NodeOptions): NodeAgent {
     builds: new Limiter(BUILDS),
     timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
     location: name,
+    bootId: options.bootId ?? readBootId(),
   };
   return new NodeAgent({
     link,
@@ -85,4 +89,8 @@ function cidrsOf(networks: readonly string[] = []): Cidr[] {
     if (!network.ok) throw new Error(`${text}: ${network.reason}`);
     return network.value;
   });
+}
+
+function readBootId(): string {
+  return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
 }

@@ -169,6 +169,7 @@ async function victimAt(environment: TestEnvironment, ip: string): Promise<Victi
     sendCommand: { command: 'stop' },
     inviteToServer: { email: 'mine@acme.example', rights: ['websocket.connect'] },
     setServerRights: { rights: ['websocket.connect'] },
+    changeServerSettings: { name: 'mine' },
     deleteFiles: { paths: ['world'] },
     writeFile: { content: 'mine' },
     makeFolder: { path: 'mine' },

@@ -4,13 +4,13 @@ import { randomInt } from 'node:crypto';
 import { describe, it, type TestContext } from 'node:test';
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import { STAGES } from '@portcullis/core/firewall/stages.ts';
-import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import { repeated } from '@portcullis/core/testing/repeated.ts';
 import { require } from '../requirements.ts';
 import { Draw, targetsOfRound } from './draw.ts';
 import { actionOf, JudgedEdge } from './edge.ts';
 import { expectedOf, stateOf } from './expected.ts';
 import { PLAIN } from './frames.ts';
+import { mutated } from './mutated.ts';
 import { SYN_ACK } from './segments.ts';
 import { LOCAL } from './wire.ts';
 
@@ -162,14 +162,6 @@ describe('the verdict of the kernel', () => {
     });
   }
 });
-
-/** Some policies gone, some others in their place. */
-function mutated(draw: Draw, policies: readonly Policy[], targets: readonly string[]): Policy[] {
-  const gone = new Set(draw.some(targets, 8));
-  const fresh = draw.policies(draw.some(targets, 8));
-  for (const { target } of fresh) gone.add(target);
-  return [...policies.filter(({ target }) => !gone.has(target)), ...fresh];
-}
 
 async function onEdge(
   t: TestContext,
