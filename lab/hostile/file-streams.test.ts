@@ -29,7 +29,7 @@ async function start(t: TestContext) {
     files,
     calls: [] as FileCall[],
     /** Answers instead of the node; null: the node does. */
-    answer: (_: FileCall): FileAnswer | null => null,
+    answer: (() => null) as (call: FileCall) => FileAnswer | null,
   };
   node.link.onCall(async (call) => {
     if (call.kind !== 'node.files') return null;

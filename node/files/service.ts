@@ -8,6 +8,7 @@ import {
   type FileAnswerOf,
   type FileCall,
   type FileOperation,
+  type FileOperationOf,
   MAX_CHECKED_CALLERS,
 } from '@portcullis/link/messages/files.ts';
 import type { DiskUse, MeasureDisk } from '../disk/measure.ts';
