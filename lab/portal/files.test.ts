@@ -117,6 +117,37 @@ describe('the files of a game server in a browser', { skip: skipUnless(NEEDS) },
     assert.deepEqual(ada.faults, []);
   });
 
+  it('takes a folder that is dropped from the desktop, and moves what is dragged to a folder', async () => {
+    const local = mkdtempSync(join(tmpdir(), 'mods-'));
+    mkdirSync(join(local, 'mods', 'deep', 'empty'), { recursive: true });
+    writeFileSync(join(local, 'mods', 'deep', 'b.yml'), 'b: 1\n');
+    await write('drag/target/there.txt', 'there\n');
+    await write('drag/moved.txt', 'moved\n');
+    await visit(ada, '&path=drag');
+    const { page } = ada;
+    const devtools = await page.context().newCDPSession(page);
+    try {
+      const { x, y } = (await row(page, 'moved.txt').boundingBox()) ?? assert.fail('no row');
+      const files = [join(local, 'mods')];
+      const data = { items: [], files, dragOperationsMask: 1 };
+      for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
+        await devtools.send('Input.dispatchDragEvent', { type, x: x + 200, y: y + 9, data });
+      await page.getByText('Uploaded 1 of 1 file', { exact: true }).waitFor();
+    } finally {
+      await devtools.detach();
+      rmSync(local, { recursive: true });
+    }
+    await row(page, 'mods').waitFor();
+    assert.equal(String(await read('drag/mods/deep/b.yml')), 'b: 1\n');
+    const { body } = await callAs(ada, api('?path=drag%2Fmods%2Fdeep'));
+    const names = (body as { data: { name: string }[] }).data.map(({ name }) => name);
+    assert.deepEqual(names, ['empty', 'b.yml']);
+    await row(page, 'moved.txt').dragTo(row(page, 'target'));
+    await row(page, 'moved.txt').waitFor({ state: 'detached' });
+    assert.equal(String(await read('drag/target/moved.txt')), 'moved\n');
+    assert.deepEqual(ada.faults, []);
+  });
+
   it('edits server.properties, and keeps its line endings', async () => {
     await write('server.properties', PROPERTIES);
     await visit(ada);
@@ -189,6 +220,11 @@ describe('the files of a game server in a browser', { skip: skipUnless(NEEDS) },
     await row(page, 'one.txt').waitFor();
     await grid.focus();
     await grid.press('Home');
+    await grid.press('Shift+F10');
+    await page.getByRole('menuitem', { name: 'Copy the path' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('menu').waitFor({ state: 'detached' });
+    assert.ok(await grid.evaluate((element) => element === element.ownerDocument.activeElement));
     await grid.press('F2');
     const name = page.getByRole('textbox', { name: 'New name of one.txt' });
     await name.waitFor();

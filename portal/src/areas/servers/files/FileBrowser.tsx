@@ -46,7 +46,9 @@ export function FileBrowser({ uuid, rights }: Props) {
         <Toolbar browser={browser} uploads={uploads} dropTo={dropTo} />
         <Shown browser={browser} dropTo={dropTo} />
         {whole.isOver && (
-          <div className="files-drop">{uploads.refusal ?? text.drop(browser.folder)}</div>
+          <div className="files-drop">
+            <span>{uploads.refusal ?? text.drop(browser.folder)}</span>
+          </div>
         )}
       </section>
       <JobList uuid={uuid} />
