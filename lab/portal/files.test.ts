@@ -315,6 +315,23 @@ describe('the files of a game server in a browser', { skip: skipUnless(NEEDS) },
     assert.deepEqual(ada.faults, []);
   });
 
+  it('fetches nothing from an address that is not public, and says so', async () => {
+    await visit(ada);
+    const { page } = ada;
+    await page.getByRole('button', { name: 'New', exact: true }).click();
+    await page.getByRole('menuitem', { name: 'From a web address' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Address').fill('http://127.0.0.1:8080/map.zip');
+    await dialog.getByRole('button', { name: 'Fetch', exact: true }).click();
+    await dialog.getByText(/only public addresses/).waitFor();
+    await page.keyboard.press('Escape');
+    const faults = ada.takeFaults();
+    assert.ok(
+      faults.every((fault) => fault.includes('422')),
+      faults.join(),
+    );
+  });
+
   async function inviteFriend(email: string, rights: readonly string[]): Promise<Visit> {
     const people = `${browser.url}/api/portal/organisations/acme/x1/game-servers/${GAME.uuid}/people`;
     const { status, body } = await callAs(ada, people, 'POST', { email, rights });

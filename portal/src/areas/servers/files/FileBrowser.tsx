@@ -8,6 +8,7 @@ import { ArchiveDialog } from './dialogs/ArchiveDialog.tsx';
 import { ClashDialog } from './dialogs/ClashDialog.tsx';
 import { MoveDialog } from './dialogs/MoveDialog.tsx';
 import { NewDialog } from './dialogs/NewDialog.tsx';
+import { PullDialog } from './dialogs/PullDialog.tsx';
 import { DiskUseView } from './DiskUseView.tsx';
 import { FileMenu } from './FileMenu.tsx';
 import { FileTable } from './FileTable.tsx';
@@ -90,5 +91,6 @@ function Dialogs({ browser }: { readonly browser: Browser }) {
     return <NewDialog browser={browser} kind={dialog} onClose={close} />;
   if (dialog === 'move') return <MoveDialog browser={browser} onClose={close} />;
   if (dialog === 'archive') return <ArchiveDialog browser={browser} onClose={close} />;
+  if (dialog === 'pull') return <PullDialog browser={browser} onClose={close} />;
   return null;
 }

@@ -5,6 +5,7 @@ import {
   FilePlus,
   FolderPlus,
   FolderUp,
+  Link as LinkIcon,
   type LucideIcon,
   Plus,
   Search,
@@ -68,6 +69,7 @@ function NewMenu({ browser }: Pick<Props, 'browser'>) {
   const items = [
     ['folder', FolderPlus],
     ['file', FilePlus],
+    ['pull', LinkIcon],
   ] as const;
   return (
     <ToolMenu label={text.new} icon={Plus} refusal={refusal} isPrimary={false}>
