@@ -175,6 +175,7 @@ describe('game servers in a browser, over a node that runs one', {
     await typePassword(theirs, PASSWORD);
     await theirs.getByRole('button', { name: 'Continue' }).click();
     await theirs.getByRole('heading', { name: 'Game servers', level: 1 }).waitFor();
+    await theirs.getByRole('link', { name: 'Hearth' }).waitFor();
     assert.equal(await theirs.getByRole('row').count(), 2);
     assert.equal(await theirs.getByRole('link', { name: 'Addresses' }).count(), 0);
     await theirs.getByRole('link', { name: 'Hearth' }).click();

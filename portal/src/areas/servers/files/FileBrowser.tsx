@@ -3,23 +3,23 @@ import { EmptyState } from '../../../components/EmptyState.tsx';
 import { ErrorState } from '../../../components/ErrorState.tsx';
 import { Loading } from '../../../components/Loading.tsx';
 import { filesMessages } from '../../../messages/files.ts';
-import { BinView } from './BinView.tsx';
+import { BinView } from './views/BinView.tsx';
 import { ArchiveDialog } from './dialogs/ArchiveDialog.tsx';
 import { ClashDialog } from './dialogs/ClashDialog.tsx';
 import { MoveDialog } from './dialogs/MoveDialog.tsx';
 import { NewDialog } from './dialogs/NewDialog.tsx';
 import { PullDialog } from './dialogs/PullDialog.tsx';
-import { DiskUseView } from './DiskUseView.tsx';
+import { DiskUseView } from './views/DiskUseView.tsx';
 import { FileMenu } from './FileMenu.tsx';
-import { FileTable } from './FileTable.tsx';
+import { FileTable } from './table/FileTable.tsx';
 import { JobList } from './JobList.tsx';
-import { SearchView } from './SearchView.tsx';
+import { SearchView } from './views/SearchView.tsx';
 import { SelectionBar } from './SelectionBar.tsx';
 import { Toolbar } from './Toolbar.tsx';
 import { UploadList } from './upload/UploadList.tsx';
 import { useUploads } from './upload/use-uploads.ts';
 import { type Browser, useBrowser } from './use-browser.ts';
-import { type DropTarget, useDrop } from './use-drop.ts';
+import { type DropTarget, useDrop } from './table/use-drop.ts';
 
 const text = filesMessages.browser;
 

@@ -19,7 +19,7 @@ import { Breadcrumbs } from './Breadcrumbs.tsx';
 import { treeOf } from './upload/dropped.ts';
 import type { Uploads } from './upload/use-uploads.ts';
 import type { Browser, View } from './use-browser.ts';
-import type { DropTarget } from './use-drop.ts';
+import type { DropTarget } from './table/use-drop.ts';
 
 const text = filesMessages.tools;
 

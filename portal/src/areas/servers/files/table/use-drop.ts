@@ -1,7 +1,7 @@
 import { type DragEvent, useState } from 'react';
-import { entriesOf, type LocalTree, readEntries } from './upload/dropped.ts';
-import { sayFailure } from './use-file-changes.ts';
-import type { Browser } from './use-browser.ts';
+import { entriesOf, type LocalTree, readEntries } from '../upload/dropped.ts';
+import { sayFailure } from '../use-file-changes.ts';
+import type { Browser } from '../use-browser.ts';
 
 /** The type of a drag within the page, which tells it from one of files from outside. */
 export const DRAGGED = 'application/x-portcullis-files';
