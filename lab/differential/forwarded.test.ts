@@ -19,7 +19,7 @@ import { VLANS } from './vlans.ts';
 import { LOCAL } from './wire.ts';
 
 /**
- * What the early drop forwards without the network stack, the reference evaluator accepts: the mirror of what it
+ * The early drop forwards nothing without the network stack that the reference evaluator drops: the mirror of what it
  * drops. Random policies and packets, with answers of half of the flows, and policies that change between two packets.
  * A failure names its seed; the same seed draws the same run: PORTCULLIS_SEED=123.
  */
