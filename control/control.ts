@@ -203,7 +203,7 @@ function startAccess({ config, pools, log, stops }: AreaDeps): Access {
 
 /** Creates every area and the API; nothing listens yet. */
 function composeAreas(deps: AreaDeps) {
-  const { config, httpConfig, pools, database, log, stops, isFleetApplied, tracing } = deps;
+  const { config, httpConfig, pools, database, log, isFleetApplied, tracing } = deps;
   const { agents: db } = pools;
   const registry = createRegistry();
   const { publicUrl, webhookNetworks: networks } = config;
@@ -217,12 +217,9 @@ function composeAreas(deps: AreaDeps) {
   const firewall = createFirewall({ loadSourceSets, queryEdges, publicUrl, registry, log });
   const { pid: postgresPid } = database;
   const readiness = createReadiness({ db, enforcement, postgresPid, isFleetApplied });
-  const sftp = new SftpLogins(db);
-  const replicaUrl = () => config.replicaUrl;
-  const gameServers = createGameServers({ db, registry, log, sftp, replicaUrl });
+  const gameServers = gameServersOf(deps, registry);
   const collectors = createCollectors({ db, registry, log, watch });
-  const mail = config.mail && createMail({ config: config.mail, log, registry });
-  if (mail !== null) stops.push('mail', () => mail.stop());
+  const mail = startMail(deps, registry);
   const events = createEvents({ db: pools.api });
   const webhooks = createWebhooks({ db, networks, ownHosts: ownHosts(config), registry, log });
   const handlers = {
@@ -254,6 +251,18 @@ function composeAreas(deps: AreaDeps) {
   });
   const agents = { fleet, gameServers, collectors, detection };
   return { ...agents, access, events, webhooks, http, registry, rateLimiter };
+}
+
+function startMail({ config, log, stops }: AreaDeps, registry: Registry) {
+  const mail = config.mail && createMail({ config: config.mail, log, registry });
+  if (mail !== null) stops.push('mail', () => mail.stop());
+  return mail;
+}
+
+function gameServersOf({ config, pools, log }: AreaDeps, registry: Registry): GameServers {
+  const { agents: db } = pools;
+  const replicaUrl = () => config.replicaUrl;
+  return createGameServers({ db, registry, log, sftp: new SftpLogins(db), replicaUrl });
 }
 
 function administrationOf(

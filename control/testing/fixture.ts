@@ -99,11 +99,7 @@ export async function startEnvironment(
   const events = createEvents({ db });
   await seed(db);
   await seedPeople(db, ACME);
-  let lines = '';
-  const log = createLogger({
-    level: 'debug',
-    destination: { write: (line) => void (lines += line) },
-  });
+  const { log, logged } = recordingLog();
   const access = createAccess({ db, log });
   const registry = createRegistry();
   const sftp = new SftpLogins(db);
@@ -140,8 +136,15 @@ export async function startEnvironment(
     other: await client({ organisationId: OTHER }),
     client,
     anonymous: (authorization) => createTestClient(url, authorization ?? null),
-    logged: () => lines,
+    logged,
   };
+}
+
+/** A log, and its text so far. */
+function recordingLog(): { readonly log: Logger; readonly logged: () => string } {
+  let lines = '';
+  const destination = { write: (line: string) => void (lines += line) };
+  return { log: createLogger({ level: 'debug', destination }), logged: () => lines };
 }
 
 interface HttpParts {
@@ -161,6 +164,13 @@ const ADMINISTRATION = {
 } as const;
 
 const GOOD = { ok: true, detail: 'As it should be.' };
+const READY: Awaited<ReturnType<HttpDeps['readiness']>> = {
+  database: GOOD,
+  migrations: GOOD,
+  embeddedPostgres: GOOD,
+  fleet: GOOD,
+  enforcement: { state: 'none', detail: 'Nothing is enforced.', edges: [] },
+};
 
 function peopleHandlers(publicUrl: string, gameServers: GameServers) {
   return {
@@ -212,13 +222,7 @@ function serverDeps({
     },
     serveStream: gameServers.serveStream,
     registry,
-    readiness: async () => ({
-      database: GOOD,
-      migrations: GOOD,
-      embeddedPostgres: GOOD,
-      fleet: GOOD,
-      enforcement: { state: 'none', detail: 'Nothing is enforced.', edges: [] },
-    }),
+    readiness: async () => READY,
     log,
   };
 }
