@@ -106,7 +106,7 @@ function VariableField({ variable, value, reason, inputProps }: FieldProps) {
         {...field}
         hideControls={reset !== false}
         allowDecimal={!input.whole}
-        clampBehavior="blur"
+        clampBehavior="none"
         {...(input.least !== null && { min: input.least })}
         {...(input.most !== null && { max: input.most })}
         onChange={(typed) => bound.onChange(String(typed))}

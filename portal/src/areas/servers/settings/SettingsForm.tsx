@@ -130,7 +130,7 @@ function GeneralFields({ form, settings: { image }, fixed }: FieldsProps) {
 
 function PowerFields({ form, settings, fixed }: FieldsProps) {
   const isOff = !form.values.crashes.restart;
-  const count = { className: 'field-m', allowDecimal: false, clampBehavior: 'blur' } as const;
+  const count = { className: 'field-m', allowDecimal: false, clampBehavior: 'none' } as const;
   return (
     <>
       <div className="form-row">
