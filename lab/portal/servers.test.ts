@@ -239,7 +239,7 @@ describe('game servers in a browser, over a node that runs one', {
     await players.fill('4');
     await page.getByRole('switch', { name: 'Start it again after a crash' }).click();
     await page.getByRole('button', { name: 'Save 2 changes' }).click();
-    await page.getByText('Saved.').waitFor();
+    await page.getByText(/^Saved\. A server that runs takes it/).waitFor();
     await page.getByText(/runs with older settings: Players at once\./).waitFor();
     await page.getByRole('button', { name: 'Restart now' }).click();
     const dialog = page.getByRole('dialog', { name: 'Restart Hearth?' });

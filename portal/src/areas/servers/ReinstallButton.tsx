@@ -43,7 +43,7 @@ export default function ReinstallButton({ uuid, name, rights }: Props) {
         >
           {({ values: { files }, setFieldValue }) => (
             <div className="stack">
-              <p>{text.againText}</p>
+              <p className="flat">{text.againText}</p>
               <Radio.Group
                 label={text.files}
                 value={files}

@@ -5,7 +5,7 @@ import { serverFormMessages as text } from '../../../messages/server-form.ts';
 import { describeInput, type EggVariable } from './draft.ts';
 
 /** Fields of one row begin at one height, also where only some have a description. */
-const FIELD_ORDER: ('label' | 'input' | 'description' | 'error')[] = [
+export const FIELD_ORDER: ('label' | 'input' | 'description' | 'error')[] = [
   'label',
   'input',
   'description',
