@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Log } from '@portcullis/core/log.ts';
+import { type Cidr, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { AgentSide } from '@portcullis/link/transport/transport.ts';
 import { NodeAgent } from './agent.ts';
 import type { ApplyConfigFiles } from './config-files/apply.ts';
@@ -30,8 +31,13 @@ export interface NodeOptions {
   readonly accounts: AccountRange | null;
   readonly applyConfigFiles: ApplyConfigFiles;
   readonly log: Log;
+  /** The socket of control on this host, for streams of files; default: none, control is elsewhere. */
+  readonly controlSocket?: string | null;
   /** Where people connect by SFTP; default: nowhere. */
   readonly sftp?: NodeConfig['sftp'];
+  /** Networks that pulls from URLs reach beside public ones, and those that they never reach; default: none. */
+  readonly openNetworks?: readonly string[];
+  readonly closedNetworks?: readonly string[];
   /** Names the present boot of the host; default: by the kernel. */
   readonly bootId?: string;
   readonly measurePauseMs?: number;
@@ -64,13 +70,24 @@ export function createNode(options: NodeOptions): NodeAgent {
     log,
     images: options.images ?? null,
     sftp: options.sftp ? { listen: options.sftp, stateDir } : null,
+    route: { node: name, socketPath: options.controlSocket ?? null },
     openFolder: (uuid) => folders.openBuilt(uuid),
+    pulls: { networks: cidrsOf(options.openNetworks), closed: cidrsOf(options.closedNetworks) },
     disk: {
       measure: options.measure ?? createMeasureDisk(),
       freeBytes: () => freeSpace(stateDir),
       ...(measurePauseMs === undefined ? {} : { pauseMs: measurePauseMs }),
     },
     createServer: (uuid, record, events) => new Server({ ...shared, ...events }, uuid, record),
+  });
+}
+
+/** Throws on a text that is no network. */
+function cidrsOf(networks: readonly string[] = []): Cidr[] {
+  return networks.map((text) => {
+    const network = parseCidr(text);
+    if (!network.ok) throw new Error(`${text}: ${network.reason}`);
+    return network.value;
   });
 }
 

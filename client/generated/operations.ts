@@ -1723,13 +1723,15 @@ export type FileFailure = {
 export type FileJob = {
   readonly id: string;
   /** Later versions may add values. */
-  readonly kind: 'copy' | 'archive' | 'unpack' | (string & {});
+  readonly kind: 'copy' | 'archive' | 'unpack' | 'pull' | (string & {});
   readonly path: string;
   /** Later versions may add values. */
   readonly state: 'running' | 'done' | 'failed' | 'cancelled' | (string & {});
   readonly started_at: string;
   /** Bytes so far. */
   readonly bytes: number;
+  /** Bytes in the end; null: not known. */
+  readonly total_bytes: number | null;
   /** Files so far. */
   readonly entries: number;
   /** Sentences: why it failed, and what was left out. */
@@ -1773,6 +1775,21 @@ export type FileMove = {
   readonly from: string;
   /** Its new path. Relative to the server’s folder, names separated by `/`; empty is the folder itself. A byte that is no UTF-8 and a control character are each one character from U+EF00 on, as lists have them. */
   readonly to: string;
+};
+
+export type FileUpload = {
+  readonly data: FileUploadData;
+};
+
+/** How far the upload of a file is. */
+export type FileUploadData = {
+  readonly path: string;
+  /** Bytes that the node has. */
+  readonly received: number;
+  /** The size of the whole file; null where nothing was received. */
+  readonly size: number | null;
+  /** The file is whole, and has its name. */
+  readonly done: boolean;
 };
 
 export type FileUse = {
@@ -3113,7 +3130,7 @@ export type Problem = {
   /** What happened here, in a sentence a person can act on. */
   readonly detail: string;
   /** What to program against. Stable. Later versions may add values. */
-  readonly code: 'malformed_json' | 'unauthenticated' | 'area_not_enabled' | 'ability_missing' | 'role_missing' | 'cross_site_request' | 'not_found' | 'method_not_allowed' | 'idempotency_in_progress' | 'precondition_failed' | 'payload_too_large' | 'unsupported_media_type' | 'invalid_request' | 'rule_exists' | 'idempotency_key_reused' | 'filter_exists' | 'filter_unavailable' | 'limit_exceeded' | 'managed_by_fleet_file' | 'live_objects' | 'conflict' | 'no_capacity' | 'managed_by_group' | 'rate_limited' | 'internal' | 'no_port_landed' | 'outcome_unknown' | 'unavailable' | (string & {});
+  readonly code: 'malformed_json' | 'unauthenticated' | 'area_not_enabled' | 'ability_missing' | 'role_missing' | 'cross_site_request' | 'not_found' | 'method_not_allowed' | 'idempotency_in_progress' | 'precondition_failed' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'invalid_request' | 'rule_exists' | 'idempotency_key_reused' | 'filter_exists' | 'filter_unavailable' | 'limit_exceeded' | 'managed_by_fleet_file' | 'live_objects' | 'conflict' | 'no_capacity' | 'managed_by_group' | 'rate_limited' | 'internal' | 'no_port_landed' | 'outcome_unknown' | 'unavailable' | (string & {});
   /** Where the input is wrong. */
   readonly errors?: readonly InputError[];
   /** Only with code internal: what the operator finds it under. */
@@ -3131,6 +3148,15 @@ export type PropagationTime = {
   readonly measured: MeasuredPropagation | null;
   /** The same in words. */
   readonly text: string;
+};
+
+export type PullRequest = {
+  /** http or https, without user name and password. It must lead to a public address, also through each of at most five redirects, or to a network that the operator opened to the servers of the node. */
+  readonly url: string;
+  /** The new file. Relative to the server’s folder, names separated by `/`; empty is the folder itself. A byte that is no UTF-8 and a control character are each one character from U+EF00 on, as lists have them. */
+  readonly path: string;
+  /** Replace a file that is at the path. */
+  readonly replace?: boolean;
 };
 
 export type ReadEgg = {
@@ -3920,7 +3946,7 @@ export type UnblockRequest = {
 };
 
 export type UnpackRequest = {
-  /** An archive: zip, tar, or either compressed by gzip or zstd. Relative to the server’s folder, names separated by `/`; empty is the folder itself. A byte that is no UTF-8 and a control character are each one character from U+EF00 on, as lists have them. */
+  /** An archive: zip, tar, 7z, rar, or a tar or single file compressed by gzip, zstd, xz or bzip2. Relative to the server’s folder, names separated by `/`; empty is the folder itself. A byte that is no UTF-8 and a control character are each one character from U+EF00 on, as lists have them. */
   readonly path: string;
   /** The folder that its content goes to. Relative to the server’s folder, names separated by `/`; empty is the folder itself. A byte that is no UTF-8 and a control character are each one character from U+EF00 on, as lists have them. */
   readonly to?: string;
@@ -4310,7 +4336,7 @@ export interface X1Operations {
   /** Read a file. */
   readFile: {
     params: { slice: string };
-    query: { path: string };
+    query: { path: string; raw?: boolean };
     body: never;
     headers: 'ifNoneMatch';
     result: FileContent;
@@ -4320,8 +4346,24 @@ export interface X1Operations {
     params: { slice: string };
     query: { path: string };
     body: FileWrite;
-    headers: 'ifMatch';
+    headers: 'ifMatch' | 'ifNoneMatch';
     result: FileWritten;
+  };
+  /** Look how far an upload is. */
+  readUpload: {
+    params: { slice: string };
+    query: { path: string };
+    body: never;
+    headers: 'ifNoneMatch';
+    result: FileUpload;
+  };
+  /** Abort an upload. */
+  abortUpload: {
+    params: { slice: string };
+    query: { path: string };
+    body: never;
+    headers: 'idempotencyKey';
+    result: FilesChanged;
   };
   /** Make a folder. */
   makeFolder: {
@@ -4360,6 +4402,14 @@ export interface X1Operations {
     params: { slice: string };
     query: never;
     body: UnpackRequest;
+    headers: 'idempotencyKey';
+    result: FileJobAnswer;
+  };
+  /** Pull a file from a URL. */
+  pullFile: {
+    params: { slice: string };
+    query: never;
+    body: PullRequest;
     headers: 'idempotencyKey';
     result: FileJobAnswer;
   };
@@ -5818,11 +5868,14 @@ listFiles GET /game-servers/{slice}/files
 deleteFiles DELETE! /game-servers/{slice}/files
 readFile GET /game-servers/{slice}/files/content
 writeFile PUT /game-servers/{slice}/files/content
+readUpload GET /game-servers/{slice}/files/upload
+abortUpload DELETE! /game-servers/{slice}/files/upload
 makeFolder POST! /game-servers/{slice}/files/folders
 moveFiles POST! /game-servers/{slice}/files/move
 copyFile POST! /game-servers/{slice}/files/copy
 archiveFiles POST! /game-servers/{slice}/files/archive
 unpackFile POST! /game-servers/{slice}/files/unpack
+pullFile POST! /game-servers/{slice}/files/pull
 setFileModes POST! /game-servers/{slice}/files/mode
 searchFiles GET /game-servers/{slice}/files/search
 measureFiles GET /game-servers/{slice}/files/usage

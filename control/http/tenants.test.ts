@@ -177,6 +177,7 @@ async function victimAt(environment: TestEnvironment, ip: string): Promise<Victi
     copyFile: { from: 'world', to: 'mine' },
     archiveFiles: { paths: ['world'], to: 'mine.zip', format: 'zip' },
     unpackFile: { path: 'world.zip' },
+    pullFile: { url: 'https://example.net/map.jar', path: 'map.jar' },
     setFileModes: { files: [{ path: 'world', mode: '777' }] },
     restoreFiles: { ids: ['mhzk3q1c-1-3f0a1b2c4d5e6f70'] },
     emptyBin: {},

@@ -17,6 +17,7 @@ import { GAME, LOBBY, PORTAL_FILES, PORTAL_FLEET, WITH_GAMES } from './fleet.ts'
 
 const TABS = [
   'console',
+  'files',
   'resources',
   'history',
   'ports',

@@ -6,6 +6,7 @@ import {
   STARTS_WITH_HOST,
 } from '@portcullis/core/game-servers/power.ts';
 import { egg } from './egg.ts';
+import { FILE_REPLIES, FILE_REQUESTS } from './files.ts';
 import { SFTP_NOTICES, SFTP_REPLIES, SFTP_REQUESTS } from './sftp.ts';
 import {
   array,
@@ -163,6 +164,7 @@ export const NODE_REQUESTS = {
     'node.heartbeat': { instance, engine, builds: array(build, MAX_SERVERS_OF_NODE) },
   }),
   ...SFTP_REQUESTS,
+  ...FILE_REQUESTS,
 };
 export type NodeRequest = StaticUnion<typeof NODE_REQUESTS>;
 export type NodeHello = Static<(typeof NODE_REQUESTS)['node.hello']>;
@@ -227,6 +229,7 @@ export const NODE_REPLIES = {
     },
   }),
   ...SFTP_REPLIES,
+  ...FILE_REPLIES,
 };
 export type NodeWelcome = Static<(typeof NODE_REPLIES)['node.welcome']>;
 export type NodePage = Static<(typeof NODE_REPLIES)['node.page']>;
