@@ -5,7 +5,6 @@ import { CommandSession } from '@portcullis/cli/testing/run.ts';
 import { TEST_EGG } from '@portcullis/control/fleet-file/testing.ts';
 import { addNode, addServer } from '@portcullis/control/game-servers/testing/servers.ts';
 import { startEnvironment } from '@portcullis/control/testing/fixture.ts';
-import { sql } from 'kysely';
 
 const session = new CommandSession({ PATH: process.env['PATH'], HOME: tmpdir() });
 after(() => session.close());
@@ -13,11 +12,14 @@ after(() => session.close());
 test('settings of a server are shown and changed, and a refusal names the variable', async (t) => {
   const world = await startEnvironment(t);
   await addNode(world.db, 'node-1');
-  await addServer(world.db, { number: 1, name: 'Survival' });
-  await sql`update eggs set egg = ${JSON.stringify(TEST_EGG.egg)}::jsonb`.execute(world.db);
-  await sql`update game_servers set owner = 'portal'`.execute(world.db);
+  await addServer(world.db, { number: 1, name: 'Survival', egg: TEST_EGG.egg, owner: 'portal' });
   const key = await world.client({
-    abilities: ['game-servers.read', 'game-servers.manage', 'game-servers.settings'],
+    abilities: [
+      'game-servers.read',
+      'game-servers.manage',
+      'game-servers.files',
+      'game-servers.settings',
+    ],
   });
   const env = {
     PATH: process.env['PATH'],
