@@ -8,6 +8,7 @@ import { createGameServerEvents } from './events.ts';
 import type { FileHandlers } from './files/handlers.ts';
 import { createHandlers, type GameServerHandlers } from './handlers.ts';
 import { startLostNodes } from './openings/lost-nodes.ts';
+import type { PortHandlers } from './ports/handlers.ts';
 import { NodeCalls, type Silence, type Timeouts } from './nodes/calls.ts';
 import { admitAgent } from '../agent-credential.ts';
 import { NodeHandler, type SftpAnswers } from './nodes/node-handler.ts';
@@ -16,7 +17,17 @@ import { PowerStates } from './nodes/power-states.ts';
 export { recordActivity, recordDone } from './activity.ts';
 export { requireServer, type ServerCall } from './require-server.ts';
 export { type EggFile, type FoundEgg, loadStoredEgg, saveEggs, sweepEggs } from './eggs.ts';
+export {
+  type DeletedServer,
+  endKeeping,
+  forgetLeft,
+  loadDeleted,
+  recordLeft,
+  resumeBuild,
+} from './deleted.ts';
+export { handOver } from './hand-over.ts';
 export { LIMIT_COLUMNS } from './limits.ts';
+export { dropAddedPorts } from './ports/added.ts';
 export { reinstallServer } from './reinstall.ts';
 export { loadNodeStatuses, type NodeStatus } from './nodes/status.ts';
 
@@ -37,7 +48,7 @@ export interface GameServerDeps {
 
 /** Game servers: their operations of both interfaces, and the nodes that run them. */
 export interface GameServers {
-  readonly handlers: GameServerHandlers & FileHandlers;
+  readonly handlers: GameServerHandlers & FileHandlers & PortHandlers;
   /** Answers requests of nodes, over any transport. */
   readonly agentHandler: AgentHandler;
   /** Admits nodes by their credential. */

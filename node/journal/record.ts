@@ -9,8 +9,10 @@ import { donePattern, stopInstruction, stopTimes } from '@portcullis/link/messag
 import {
   eggs,
   MAX_BUILD_LOG_LENGTH,
+  MAX_PURGED,
   MAX_SERVERS_OF_NODE,
   serverAssignment,
+  uuid,
 } from '@portcullis/link/messages/node.ts';
 import {
   array,
@@ -27,6 +29,7 @@ import {
   type Static,
   text,
   union,
+  withDefault,
 } from '@portcullis/link/messages/schema.ts';
 
 /** The assignments of this node as of the last complete sync. */
@@ -35,6 +38,8 @@ export const assignments = object({
   servers: array(serverAssignment, MAX_SERVERS_OF_NODE),
   /** Every egg used by a server. */
   eggs,
+  /** Deleted servers whose files are to be purged. */
+  purge: withDefault(array(uuid, MAX_PURGED), []),
 });
 export type Assignments = Static<typeof assignments>;
 

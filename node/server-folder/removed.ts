@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
-import { readdirSync } from 'node:fs';
-import { rename, stat } from 'node:fs/promises';
+import { readdirSync, renameSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Log } from '@portcullis/core/log.ts';
 import { createMeasureDisk } from '../disk/measure.ts';
@@ -36,16 +37,32 @@ export async function listRemovedFolders(stateDir: string, log: Log): Promise<Re
   return found;
 }
 
+/** The end of the name of a folder that is being deleted. */
+export const DOOMED = '.purged';
+
 /** Deletes such a folder for good. False if there is none, or if the server is assigned. */
 export async function purgeFolder(stateDir: string, log: Log, uuid: string): Promise<boolean> {
-  if (!removedUuids(stateDir, log).includes(uuid)) return false;
   const path = serverFolder(stateDir, uuid);
-  // Under another name first: an agent that is assigned the server again meanwhile begins with an empty folder.
-  const doomed = `${path}.purged`;
-  await rename(path, doomed);
-  // The names in it may make paths that are too long for the kernel; this command walks.
-  await promisify(execFile)('rm', ['-rf', '--', doomed]);
+  const doomed = `${path}${DOOMED}`;
+  await remove(doomed);
+  if (!removedUuids(stateDir, log).includes(uuid)) return false;
+  // At once, so that the agent is assigned nothing in between; and under another name: one that is assigned the server
+  // meanwhile begins with an empty folder.
+  renameSync(path, doomed);
+  await remove(doomed);
   return true;
+}
+
+/** Deletes what a deletion left that was interrupted. */
+export async function purgeLeftovers(stateDir: string): Promise<void> {
+  for (const name of foldersOf(stateDir)) {
+    if (name.endsWith(DOOMED)) await remove(join(serversFolder(stateDir), name));
+  }
+}
+
+/** The names in it may make paths that are too long for the kernel; this command walks. */
+async function remove(path: string): Promise<void> {
+  await promisify(execFile)('rm', ['-rf', '--', path]);
 }
 
 function removedUuids(stateDir: string, log: Log): string[] {

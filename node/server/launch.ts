@@ -13,6 +13,7 @@ import {
 import type { ApplyConfigFiles } from '../config-files/apply.ts';
 import type { ServerFolders } from '../server-folder/server-folders.ts';
 import type { InstanceConnection } from './instance-connection.ts';
+import { allowMounts, type OfferedMount } from './mounts.ts';
 
 export const PULL_MS = 30 * 60_000;
 const CALL_MS = 60_000;
@@ -27,6 +28,8 @@ export interface LaunchOrder {
   readonly applyConfigFiles: ApplyConfigFiles;
   readonly connection: InstanceConnection;
   readonly engine: Engine;
+  /** What this host offers. */
+  readonly mounts: readonly OfferedMount[];
 }
 
 /**
@@ -52,6 +55,7 @@ export async function launch(order: LaunchOrder, signal: AbortSignal): Promise<v
   const note = await withTimeout('get the image', PULL_MS, refreshed);
   if (note !== null) connection.console.say(note);
   throwIfCancelled(signal);
+  const mounts = await allowMounts(assignment.mounts, order.mounts);
   const { folder, owner, notice } = await order.folders.prepare(uuid, signal);
   if (notice !== null) connection.console.say(notice);
   throwIfCancelled(signal);
@@ -72,6 +76,7 @@ export async function launch(order: LaunchOrder, signal: AbortSignal): Promise<v
     pidsLimit: PIDS_LIMIT,
     capabilities: egg.capabilities,
     ports: publishedPorts(egg, assignment),
+    mounts,
   };
   try {
     await withTimeout('make the instance', CALL_MS, engine.create(spec));

@@ -11,6 +11,7 @@ import { addFiles } from './files/files.ts';
 import { findUuid } from './find.ts';
 import { addLogs } from './logs.ts';
 import { addPeople } from './people.ts';
+import { addPorts } from './ports.ts';
 import { addPower } from './power.ts';
 import { addReinstall } from './reinstall.ts';
 import { addShow } from './show.ts';
@@ -18,7 +19,7 @@ import { addShow } from './show.ts';
 export function addServers(program: Command): void {
   const servers = program
     .command('servers')
-    .description('game servers: state, power, console, files, people')
+    .description('game servers: state, power, console, files, people, ports')
     .addHelpText(
       'after',
       `
@@ -33,6 +34,7 @@ A server is named by its uuid, or by its name if no other server has it.
   portcullis servers files ls Survival plugins
   portcullis servers reinstall 6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11    after a failed build
   portcullis servers people list Survival
+  portcullis servers ports add Survival --name voice
   portcullis servers activity Survival
 
 If the node refuses, or a --wait times out, the exit code is 1.`,
@@ -53,6 +55,7 @@ If the node refuses, or a --wait times out, the exit code is 1.`,
   addFiles(servers);
   addReinstall(servers);
   addPeople(servers);
+  addPorts(servers);
   addActivity(servers);
 }
 

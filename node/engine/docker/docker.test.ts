@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { UNLIMITED } from '@portcullis/core/game-servers/power.ts';
 import type { InstanceSpec } from '../engine.ts';
 import { renderContainer, renderInstall } from './container/container.ts';
 import { chooseVersion, parseDockerHost } from './api/client.ts';
@@ -96,7 +97,7 @@ describe('the Docker engine', () => {
       fallbackCommand: null,
       env: { STARTUP: './game --name "a b"', EMPTY: '' },
       folder: '/srv/a:b',
-      limits: { memory: 1000, cpu: 150, disk: 10, swap: 0 },
+      limits: { ...UNLIMITED, memory: 1000, cpu: 150, disk: 10 },
       pidsLimit: 99,
       capabilities: ['NET_BIND_SERVICE'],
       ports: [
@@ -171,7 +172,7 @@ describe('the Docker engine', () => {
 
   it('gives a server its swap beyond its memory, none without, and all of the host with -1', () => {
     const swapOf = (swap: number): number => {
-      const given = limitsOf({ memory: 8192, cpu: 100, disk: 8, swap });
+      const given = limitsOf({ ...UNLIMITED, memory: 8192, cpu: 100, disk: 8, swap });
       const [memory, total] = [given['Memory'], given['MemorySwap']] as [number, number];
       return total < 0 ? total : (total - memory) / 2 ** 20;
     };
@@ -179,7 +180,7 @@ describe('the Docker engine', () => {
   });
 
   it('gives an install enough memory for a small server, and the memory of a large one', () => {
-    const small = limitsOf({ memory: 64, cpu: 20, disk: 8, swap: 0 });
+    const small = limitsOf({ ...UNLIMITED, memory: 64, cpu: 20, disk: 8 });
     assert.equal(small['MemoryReservation'], 1024 * 2 ** 20);
     assert.equal(small['CpuQuota'], 100_000);
     assert.deepEqual((small['Ulimits'] as object[])[1], {
@@ -187,7 +188,7 @@ describe('the Docker engine', () => {
       Soft: 8 * 2 ** 20,
       Hard: 8 * 2 ** 20,
     });
-    const large = limitsOf({ memory: 8192, cpu: 400, disk: 8, swap: 0 });
+    const large = limitsOf({ ...UNLIMITED, memory: 8192, cpu: 400, disk: 8 });
     assert.equal(large['MemoryReservation'], 8192 * 2 ** 20);
     assert.equal(large['CpuQuota'], 400_000);
   });
