@@ -19,7 +19,7 @@ import { SERVER_PARAMS } from './game-servers.ts';
 
 const ONE = {
   ...SERVER_PARAMS,
-  ip: Type.String({ description: 'The address of the port.', examples: ['198.51.100.10'] }),
+  address: Type.String({ description: 'The address of the port.', examples: ['198.51.100.10'] }),
   port: Type.Integer({ minimum: 1, maximum: 65_535, description: 'Its number.' }),
 } as const;
 
@@ -105,7 +105,7 @@ export const SERVER_PORT_ENDPOINTS = [
     ...common,
     operationId: 'setServerPort',
     method: 'PUT',
-    path: '/game-servers/{slice}/ports/{ip}/{port}',
+    path: '/game-servers/{slice}/ports/{address}/{port}',
     params: ONE,
     write: true,
     summary: 'Set the name and protocols of a port',
@@ -122,7 +122,7 @@ export const SERVER_PORT_ENDPOINTS = [
     ...once,
     operationId: 'choosePrimaryPort',
     method: 'POST',
-    path: '/game-servers/{slice}/ports/{ip}/{port}/primary',
+    path: '/game-servers/{slice}/ports/{address}/{port}/primary',
     params: ONE,
     summary: 'Make a port the first one',
     description: `Players are shown it, and the game is given it as SERVER_PORT. ${NEXT_START} A person needs the right \`allocation.update\`.`,
@@ -132,7 +132,7 @@ export const SERVER_PORT_ENDPOINTS = [
     ...once,
     operationId: 'removeServerPort',
     method: 'DELETE',
-    path: '/game-servers/{slice}/ports/{ip}/{port}',
+    path: '/game-servers/{slice}/ports/{address}/{port}',
     params: ONE,
     summary: 'Remove a port from a server',
     description:

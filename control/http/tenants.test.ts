@@ -145,6 +145,7 @@ async function victimAt(environment: TestEnvironment, ip: string): Promise<Victi
     organisation: 'acme',
     ip,
     slice: uuid,
+    address: '198.51.100.10',
     port: '20001',
     attack: String(attack),
     person: member,

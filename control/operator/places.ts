@@ -78,7 +78,6 @@ interface Placed {
 /** Throws 422 when a node has no capacity for what a server gets more than it has, or another server has its ports. */
 export async function admitServer(tx: Tx, { object, before }: Placed): Promise<void> {
   const { node, limits, allocations, image, egg_digest: digest } = object;
-  const own = { dockerImage: object.docker_image, startup: object.startup };
   await requireService(tx, object);
   await requireAble(tx, object);
   const stays = before?.object.node === node;
@@ -87,7 +86,8 @@ export async function admitServer(tx: Tx, { object, before }: Placed): Promise<v
   const bound = JSON.stringify(allocations) !== JSON.stringify(before?.object.allocations);
   if (!stays || bound || more.memory > 0 || more.disk > 0) {
     const egg = before === null ? await loadStoredEgg(tx, digest) : null;
-    const started = egg && withOwnStart(egg.egg, own);
+    const { docker_image: dockerImage, startup } = object;
+    const started = egg && withOwnStart(egg.egg, { dockerImage, startup });
     await placeServer(tx, { node, limits: more, allocations, image }, started);
   }
   if (bound) await requireFreePorts(tx, object);

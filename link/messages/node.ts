@@ -79,6 +79,10 @@ const localImage = object<LocalImage>({
   problem: nullable(reason),
 });
 
+const MAX_MOUNTS = 64;
+/** An absolute path without empty, `.` or `..` segments. */
+const path = matching(/^(?!.*\/\.{0,2}(?:\/|$))(?:\/[^\0/\n]+)+$/, 'an absolute path');
+
 const engine = object({
   kind: oneOf('docker', 'process', 'fake'),
   /** Null when the engine does not answer; `problem` says why. */
@@ -185,9 +189,6 @@ const serverPort = object<ServerPort>({
 
 /** Older nodes refuse 0; control sends it only to nodes that report what they offer. */
 const limit = integer(0, 2 ** 31 - 1);
-const MAX_MOUNTS = 64;
-/** An absolute path without empty, `.` or `..` segments. */
-const path = matching(/^(?!.*\/\.{0,2}(?:\/|$))(?:\/[^\0/\n]+)+$/, 'an absolute path');
 const serverMount = object<ServerMount>({ source: path, target: path, readOnly: boolean });
 /** Nodes also store it on disk. */
 export const serverAssignment = object<ServerAssignment>({

@@ -39,6 +39,7 @@ describe('the fake engine', () => {
       fallbackCommand: null,
       env: {},
       folder: '/nowhere',
+      mounts: [],
       limits: { ...UNLIMITED, memory: 64, cpu: 100, disk: 64 },
       pidsLimit: 64,
       capabilities: [],

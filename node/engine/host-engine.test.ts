@@ -14,6 +14,7 @@ const SPEC = {
   fallbackCommand: null,
   env: {},
   folder: '/nowhere',
+  mounts: [],
   limits: { ...UNLIMITED, memory: 64, cpu: 100, disk: 1 },
   pidsLimit: 64,
   capabilities: [],

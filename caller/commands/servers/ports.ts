@@ -121,7 +121,7 @@ async function findPort(client: KeyClient, server: string, named: string) {
   const [one, other] = found;
   if (one === undefined) throw failed(`the server has no port ${named}: see "servers ports list"`);
   if (other !== undefined) throw failed(`the server has it at ${found.map(placeOf).join(', ')}`);
-  return { slice, ip: one.ip, port: one.port };
+  return { slice, address: one.ip, port: one.port };
 }
 
 function placeOf({ ip, port }: Port): string {

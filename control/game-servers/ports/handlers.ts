@@ -33,7 +33,11 @@ export type PortHandlers = Pick<
   | 'removeServerPort'
 >;
 
-type PortCall = CallerCall<{ readonly slice: string } & PortPlace>;
+type PortCall = CallerCall<{
+  readonly slice: string;
+  readonly address: string;
+  readonly port: number;
+}>;
 
 /** The ports of a server: those of the operator, and those that its people add. */
 export function createPortHandlers(): PortHandlers {
@@ -169,15 +173,15 @@ async function choosePort(
 }
 
 function requirePort(ports: readonly ServerPortRow[], at: PortCall['params']): ServerPortRow {
-  const found = ports.find(({ ip, port }) => ip === at.ip && port === at.port);
+  const found = ports.find(({ ip, port }) => ip === at.address && port === at.port);
   if (found !== undefined) return found;
-  throw new Problem('not_found', `The server has no port ${at.port} at ${at.ip}.`);
+  throw new Problem('not_found', `The server has no port ${at.port} at ${at.address}.`);
 }
 
 function requireAdded(ports: readonly ServerPortRow[], at: PortCall['params']): ServerPortRow {
   const found = requirePort(ports, at);
   if (found.added) return found;
-  throw conflict(`${at.ip} port ${at.port} was given by the operator, who alone changes it.`);
+  throw conflict(`${at.address} port ${at.port} was given by the operator, who alone changes it.`);
 }
 
 /** Names are unique on a server, and the first port has a name already. */

@@ -215,6 +215,7 @@ async function prepare({ db, acme }: TestEnvironment, owner: TestClient) {
     attack: String(attack),
     asn: '64500',
     kind: 'nodes',
+    address: IP,
     port: '25565',
   };
   return (param: string, n: number): string => {

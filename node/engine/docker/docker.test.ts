@@ -104,6 +104,7 @@ describe('the Docker engine', () => {
         { ip: '192.0.2.1', port: 25565, protocol: 'tcp' },
         { ip: '192.0.2.1', port: 25565, protocol: 'udp' },
       ],
+      mounts: [{ source: '/srv/maps', target: '/maps', readOnly: true }],
     };
     const owner = { uid: 7, gid: 8 };
     const made = renderContainer(new Names('node-1'), spec, {
@@ -115,6 +116,14 @@ describe('the Docker engine', () => {
     }) as {
       readonly HostConfig: Readonly<Record<string, unknown>>;
     };
+    const mounts = made.HostConfig['Mounts'] as readonly object[];
+    assert.deepEqual(mounts.at(-1), {
+      Type: 'bind',
+      Source: '/srv/maps',
+      Target: '/maps',
+      ReadOnly: true,
+      BindOptions: { Propagation: 'rprivate', NonRecursive: true },
+    });
     assert.equal('Entrypoint' in made || 'Cmd' in made, false, 'the image’s own command');
     const { HostConfig: host, ...rest } = made;
     assert.deepEqual(
@@ -152,6 +161,9 @@ describe('the Docker engine', () => {
         CpuPeriod: 100_000,
         CpuQuota: 150_000,
         PidsLimit: 99,
+        BlkioWeight: 500,
+        CpusetCpus: '',
+        OomKillDisable: false,
         ReadonlyRootfs: true,
         Tmpfs: { '/tmp': 'rw,exec,nosuid,nodev,size=100m,mode=1777' },
         PortBindings: {

@@ -46,6 +46,7 @@ describe('the process engine', () => {
       fallbackCommand: null,
       env: {},
       folder,
+      mounts: [],
       limits: { ...UNLIMITED, memory: 64, cpu: 100, disk: 1 },
       pidsLimit: 64,
       capabilities: [],

@@ -160,7 +160,7 @@ interface ActProps {
 
 function ActDialog({ uuid, act, port: { ip, port, name, protocols }, onClose }: ActProps) {
   const { client } = useSession();
-  const at = { slice: uuid, ip, port };
+  const at = { slice: uuid, address: ip, port };
   if (act === 'change') {
     return (
       <WriteDialog
