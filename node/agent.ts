@@ -384,11 +384,7 @@ export class NodeAgent {
   }
 }
 
-function silentEngine(
-  { kind }: Engine,
-  problem: string,
-  mounts: NodeEngine['mounts'],
-): NodeEngine {
+function silentEngine({ kind }: Engine, problem: string, mounts: NodeEngine['mounts']): NodeEngine {
   return {
     kind: kind === 'host' ? 'docker' : kind,
     version: null,

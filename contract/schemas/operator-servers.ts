@@ -51,7 +51,9 @@ const DeletedServer = object(
     purge_at: timestampOrNull({
       description: 'When its files are purged. Null: not before that is requested.',
     }),
-    days_left: integerOrNull({ description: 'Until then, begun ones too; 0: the node purges it now.' }),
+    days_left: integerOrNull({
+      description: 'Until then, begun ones too; 0: the node purges it now.',
+    }),
     moved: Type.Boolean({
       description: 'It lives on another node; these are the files that it left behind.',
     }),
@@ -59,7 +61,9 @@ const DeletedServer = object(
 );
 
 export const DeletedServers = object('DeletedServers', {
-  data: Type.Array(DeletedServer, { description: 'Those that are purged first before the others.' }),
+  data: Type.Array(DeletedServer, {
+    description: 'Those that are purged first before the others.',
+  }),
 });
 
 const EggVariable = object('EggVariable', {

@@ -47,7 +47,9 @@ export async function recordLeft(tx: Tx, many: readonly Left[]): Promise<void> {
 export async function forgetLeft(tx: Tx, uuids: readonly string[]): Promise<void> {
   await sql`
     delete from deleted_servers d using game_servers g
-     where g.uuid = any(${uuids}::uuid[]) and d.uuid = g.uuid and d.node_id = g.node_id`.execute(tx);
+     where g.uuid = any(${uuids}::uuid[]) and d.uuid = g.uuid and d.node_id = g.node_id`.execute(
+    tx,
+  );
 }
 
 /** Deleted servers, those that are purged first before the others. `lock`: against what purges them. */

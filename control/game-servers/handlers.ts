@@ -8,7 +8,6 @@ import { historyView, loadHistory } from './history.ts';
 import { instruct } from './instruct.ts';
 import { readLines, readLive, readProblem } from './live.ts';
 import type { NodeCalls } from './nodes/calls.ts';
-import { createPortHandlers, type PortHandlers } from './ports/handlers.ts';
 import { reinstallServer } from './reinstall.ts';
 import { requireServer } from './require-server.ts';
 import { listServers, listStatuses, loadBuild } from './store.ts';
@@ -31,12 +30,9 @@ export type GameServerHandlers = Pick<
 
 const DEFAULT_LINES = 100;
 
-export function createHandlers(
-  calls: NodeCalls,
-): GameServerHandlers & FileHandlers & PortHandlers {
+export function createHandlers(calls: NodeCalls): GameServerHandlers & FileHandlers & PortHandlers {
   return {
     ...createFileHandlers(calls),
-    ...createPortHandlers(),
     ...createConsoleHandlers(calls),
     async listGameServers(call, db) {
       const servers = await listServers(db, call.by);

@@ -8,7 +8,6 @@ import { createGameServerEvents } from './events.ts';
 import type { FileHandlers } from './files/handlers.ts';
 import { createHandlers, type GameServerHandlers } from './handlers.ts';
 import { startLostNodes } from './openings/lost-nodes.ts';
-import type { PortHandlers } from './ports/handlers.ts';
 import { NodeCalls, type Silence, type Timeouts } from './nodes/calls.ts';
 import { admitAgent } from '../agent-credential.ts';
 import { NodeHandler, type SftpAnswers } from './nodes/node-handler.ts';
@@ -27,7 +26,7 @@ export {
 } from './deleted.ts';
 export { handOver } from './hand-over.ts';
 export { LIMIT_COLUMNS } from './limits.ts';
-export { dropAddedPorts } from './ports/added.ts';
+export { dropAddedPorts } from './ports/added-ports.ts';
 export { reinstallServer } from './reinstall.ts';
 export { loadNodeStatuses, type NodeStatus } from './nodes/status.ts';
 
@@ -48,7 +47,7 @@ export interface GameServerDeps {
 
 /** Game servers: their operations of both interfaces, and the nodes that run them. */
 export interface GameServers {
-  readonly handlers: GameServerHandlers & FileHandlers & PortHandlers;
+  readonly handlers: GameServerHandlers & FileHandlers;
   /** Answers requests of nodes, over any transport. */
   readonly agentHandler: AgentHandler;
   /** Admits nodes by their credential. */

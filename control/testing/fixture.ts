@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { createAdministration } from '../administration/index.ts';
 import { createAccounts, releaseHashing } from '../accounts/index.ts';
 import { createServerPeople } from '../server-people/index.ts';
+import { createPortHandlers } from '../server-ports/index.ts';
 import { sftpAccessHandlers, SftpLogins } from '../sftp/index.ts';
 import { createJoining } from '../joining/index.ts';
 import { createHistory } from '../history/index.ts';
@@ -161,6 +162,7 @@ function peopleHandlers(publicUrl: string) {
   return {
     ...createAccounts({ publicUrl, mail: null }).handlers,
     ...sftpAccessHandlers(),
+    ...createPortHandlers(),
     ...createServerPeople({ publicUrl, mail: null }).handlers,
   };
 }

@@ -54,7 +54,10 @@ export const MAX_CONSOLE_LINE_LENGTH = 4_096;
 
 /** SHA-256 of an egg's canonical JSON, in hexadecimal. */
 const DIGEST = /^[0-9a-f]{64}$/;
-export const uuid = matching(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'a uuid in lower case');
+export const uuid = matching(
+  /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
+  'a uuid in lower case',
+);
 const serverState = oneOf('offline', 'starting', 'running', 'stopping', 'paused');
 /** Incremented by every install; an integer column of the database. */
 const epoch = integer(0, 2_147_483_647);
@@ -177,7 +180,7 @@ export type NodeHello = Static<(typeof NODE_REQUESTS)['node.hello']>;
 export type NodeSync = Static<(typeof NODE_REQUESTS)['node.sync']>;
 export type NodeHeartbeat = Static<(typeof NODE_REQUESTS)['node.heartbeat']>;
 
-/** Those of its declaration, 64 at most, and as many that its people add. */
+/** At most 64 are declared, and people add as many. */
 export const MAX_PORTS_OF_SERVER = 128;
 const serverPort = object<ServerPort>({
   ip: address,
@@ -205,7 +208,10 @@ export const serverAssignment = object<ServerAssignment>({
     /** Older controls do not send it, and an older node gives no swap. */
     swap: withDefault(integer(-1, 2 ** 31 - 1), 0),
     io: withDefault(integer(10, 1_000), 500),
-    cores: withDefault(nullable(matching(/^\d{1,4}(?:[-,]\d{1,4}){0,60}$/, 'a list of cores')), null),
+    cores: withDefault(
+      nullable(matching(/^\d{1,4}(?:[-,]\d{1,4}){0,60}$/, 'a list of cores')),
+      null,
+    ),
     oom: withDefault(boolean, true),
     entries: withDefault(limit, 0),
   }),

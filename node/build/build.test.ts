@@ -112,7 +112,9 @@ describe('a build', () => {
       });
     };
     const { state, reason, log } = await host.built(
-      await host.server(INSTALLED_EGG, { limits: { ...UNLIMITED, memory: 512, cpu: 100, disk: 1 } }),
+      await host.server(INSTALLED_EGG, {
+        limits: { ...UNLIMITED, memory: 512, cpu: 100, disk: 1 },
+      }),
     );
     assert.equal(state, 'failed');
     assert.match(reason ?? '', /8\d MiB on the disk and may have 1 MiB.*install was ended/);

@@ -50,7 +50,8 @@ it('goes on after a kill in the middle of a purge, also while control is away', 
   fill(host, second);
   await host.restart();
   await until(
-    async () => !existsSync(folderOf(host, second)) && !existsSync(folderOf(host, `${second}.purged`)),
+    async () =>
+      !existsSync(folderOf(host, second)) && !existsSync(folderOf(host, `${second}.purged`)),
   );
 });
 

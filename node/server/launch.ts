@@ -28,7 +28,7 @@ export interface LaunchOrder {
   readonly applyConfigFiles: ApplyConfigFiles;
   readonly connection: InstanceConnection;
   readonly engine: Engine;
-  /** What this host offers. */
+  /** Folders that this host offers. */
   readonly mounts: readonly OfferedMount[];
 }
 

@@ -29,7 +29,11 @@ test('a host offers single folders, and none of the kernel, of the node or insid
     '/srv/maps/inner,/srv/maps',
     '/srv/maps,/srv/maps',
   ]) {
-    assert.throws(() => checkMounts(parseMounts(wrong), '/var/lib/node'), /cannot be offered/, wrong);
+    assert.throws(
+      () => checkMounts(parseMounts(wrong), '/var/lib/node'),
+      /cannot be offered/,
+      wrong,
+    );
   }
   checkMounts(parseMounts('/srv/maps,/srv/maps2'), '/var/lib/node');
 });

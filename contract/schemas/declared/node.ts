@@ -6,7 +6,13 @@ import { formed, LARGEST, list, name, text, truth, whole, wholeOrNone } from './
 /** An absolute path without empty, `.` or `..` segments. */
 const PATH = '^(?!.*/\\.{0,2}(/|$))(/[^\\u0000-\\u001F\\u007F/]+)+$';
 const path = (description: string) =>
-  Type.Unsafe<string>({ type: 'string', minLength: 2, maxLength: 1_000, pattern: PATH, description });
+  Type.Unsafe<string>({
+    type: 'string',
+    minLength: 2,
+    maxLength: 1_000,
+    pattern: PATH,
+    description,
+  });
 
 const mount = Type.Object(
   {

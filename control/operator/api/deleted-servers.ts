@@ -51,8 +51,7 @@ async function list(db: Reader | Tx) {
     external_id: one.externalId,
     deleted_at: one.deletedAt.toISOString(),
     purge_at: one.purgeAt?.toISOString() ?? null,
-    days_left:
-      one.purgeAt && Math.max(0, Math.ceil((one.purgeAt.getTime() - nowMs) / DAY_MS)),
+    days_left: one.purgeAt && Math.max(0, Math.ceil((one.purgeAt.getTime() - nowMs) / DAY_MS)),
     moved: one.isElsewhere,
   }));
 }

@@ -72,7 +72,8 @@ test('the ports of a server that passes to another organisation are open no more
   await sql`update game_servers set open_while_running = true`.execute(db);
   await node.beat({ uuid: SERVER, power: 'running' });
   const open = async () =>
-    (await sql`select from server_openings where deleted_generation is null`.execute(db)).rows.length;
+    (await sql`select from server_openings where deleted_generation is null`.execute(db)).rows
+      .length;
   assert.equal(await open(), 2);
   dataOf(await move());
   assert.equal(await open(), 0);
@@ -93,7 +94,12 @@ test('a deleted server is listed with its days, and is restored with its files a
   await sql`update game_servers set build_epoch = 4`.execute(db);
   dataOf(await operator.send('DELETE', PATH));
   const [deleted] = dataOf<Deleted[]>(await operator.get(DELETED));
-  assert.partialDeepStrictEqual(deleted, { uuid: SERVER, node: 'node-1', days_left: 7, moved: false });
+  assert.partialDeepStrictEqual(deleted, {
+    uuid: SERVER,
+    node: 'node-1',
+    days_left: 7,
+    moved: false,
+  });
   // A node that claims to have purged it before its time ends nothing.
   node.purged = [SERVER];
   await node.beat();
@@ -112,7 +118,12 @@ test('a node purges a deleted server when its time is over, and it cannot be res
   const { operator, node } = await start(t);
   dataOf(await operator.send('DELETE', PATH));
   const sync = async () => {
-    const page = await node.say({ kind: 'node.sync', instance: 'one', cursor: null, revision: null });
+    const page = await node.say({
+      kind: 'node.sync',
+      instance: 'one',
+      cursor: null,
+      revision: null,
+    });
     return page.kind === 'node.page' ? page.purge : null;
   };
   assert.deepEqual(await sync(), []);

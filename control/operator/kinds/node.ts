@@ -78,8 +78,13 @@ async function requireUnusedMounts(tx: Tx, { object }: Wanted<NodeObject>): Prom
   const { rows } = await sql<{ server: string; mount: string }>`
     select s.name as server, mount
       from game_servers s join nodes n on n.id = s.node_id, unnest(s.mounts) as mount
-     where n.name = ${object.name} and mount <> all(${names}::text[]) order by 1, 2 limit 1`.execute(tx);
+     where n.name = ${object.name} and mount <> all(${names}::text[]) order by 1, 2 limit 1`.execute(
+    tx,
+  );
   const [used] = rows;
   if (used === undefined) return;
-  throw conflict(`The server ${used.server} has the mount ${used.mount}: take it from there first.`, '/mounts');
+  throw conflict(
+    `The server ${used.server} has the mount ${used.mount}: take it from there first.`,
+    '/mounts',
+  );
 }

@@ -103,7 +103,10 @@ export async function saveServers(batch: Batch, many: readonly WantedServer[]): 
   const rebuilt = uuidsOf(many.filter(isRebuilt));
   await lockNodes(tx, uuids);
   await touchManaged(batch, moved);
-  await recordLeft(tx, many.flatMap((one) => (isRebuilt(one) ? (one.before ?? []) : [])));
+  await recordLeft(
+    tx,
+    many.flatMap((one) => (isRebuilt(one) ? (one.before ?? []) : [])),
+  );
   await serverTable.upsert(
     batch,
     many.map(({ object }) => object),

@@ -1,7 +1,7 @@
 import type { Egg, EggImage } from '../egg.ts';
 import type { ServerAssignment } from '../power.ts';
 
-/** What a server has in place of its egg's: only an operator sets it. */
+/** An image and a startup line in place of the egg's: only an operator sets them. */
 export type OwnStart = Pick<ServerAssignment, 'dockerImage' | 'startup'>;
 
 /** The egg of a server with the image and startup line that the server has in place of its egg's. */

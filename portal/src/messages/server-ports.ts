@@ -20,8 +20,7 @@ export const serverPortMessages = {
   makeFirst: 'Make it the first one',
   makeFirstOf: (port: number) => `Make port ${port} the first one`,
   makeFirstTitle: (port: number) => `Make port ${port} the first one?`,
-  makeFirstText:
-    'Players are shown it, and the game is given it as SERVER_PORT at its next start.',
+  makeFirstText: 'Players are shown it, and the game is given it as SERVER_PORT at its next start.',
   isFirst: 'It is the first one.',
   remove: 'Remove',
   removeOf: (port: number) => `Remove port ${port}`,

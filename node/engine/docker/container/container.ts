@@ -125,7 +125,7 @@ function mount(source: string, target: string): object {
   return { Type: 'bind', Source: source, Target: target, BindOptions: { Propagation: 'rprivate' } };
 }
 
-/** Without what is mounted in it: its owner may mount more there, which the node did not offer. */
+/** A folder that the node offers, without what is mounted in it: that was not offered. */
 function mountOffered({ source, target, readOnly }: ServerMount): object {
   const options = { Propagation: 'rprivate', NonRecursive: true };
   return { Type: 'bind', Source: source, Target: target, ReadOnly: readOnly, BindOptions: options };

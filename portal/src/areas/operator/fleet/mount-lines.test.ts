@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { mountLines, mountsOf } from './mount-lines.ts';
 
 test('mounts are typed one a line, and read back as they were', () => {
-  const typed = 'maps /srv/maps /home/container/maps ro eggs/paper.json\nshared /srv/shared /shared rw';
+  const typed =
+    'maps /srv/maps /home/container/maps ro eggs/paper.json\nshared /srv/shared /shared rw';
   const mounts = mountsOf(`\n  ${typed}  \n`);
   assert.deepEqual(mounts, [
     {

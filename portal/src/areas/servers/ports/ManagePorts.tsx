@@ -47,7 +47,9 @@ export function ManagePorts({ uuid, rights }: Props) {
         keyOf={placeOf}
         actions={
           <RoleButton
-            refusal={rightRefusal(rights, 'allocation.create') ?? (count < limit ? null : text.addNone)}
+            refusal={
+              rightRefusal(rights, 'allocation.create') ?? (count < limit ? null : text.addNone)
+            }
             onClick={() => setAdding(true)}
           >
             {text.add}
@@ -69,9 +71,7 @@ export function ManagePorts({ uuid, rights }: Props) {
           )
         }
       />
-      {acting !== null && (
-        <ActDialog uuid={uuid} {...acting} onClose={() => setActing(null)} />
-      )}
+      {acting !== null && <ActDialog uuid={uuid} {...acting} onClose={() => setActing(null)} />}
     </>
   );
 }
@@ -86,8 +86,7 @@ function columnsOf(
       className: 'mono',
       cell: (port) => (
         <>
-          {placeOf(port)}{' '}
-          <span className="dim">{port.protocols.join(', ').toUpperCase()}</span>
+          {placeOf(port)} <span className="dim">{port.protocols.join(', ').toUpperCase()}</span>
         </>
       ),
     },

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import { constraintOf } from '../../db/failure.ts';
-import type { Reader, Tx } from '../../db/database.ts';
-import { conflict } from '../../problem.ts';
+import { constraintOf } from '../db/failure.ts';
+import type { Reader, Tx } from '../db/database.ts';
+import { conflict } from '../problem.ts';
 
 /** A port of a server. */
 export interface ServerPortRow {
@@ -27,7 +27,7 @@ export async function loadPorts(db: Reader | Tx, server: string): Promise<Server
   return rows;
 }
 
-/** What its node gives a server, and how much of it. */
+/** The pool of the node of a server, and its limit. */
 export interface PortOffer {
   /** Ports in all; 0: people add none. */
   readonly limit: number;

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { sql } from 'kysely';
-import { inSnapshot, loadAddressPolicy } from '../../fleet/policies/policies.ts';
-import { assertRefused, dataOf, type TestClient } from '../../testing/client.ts';
-import { startEnvironment } from '../../testing/fixture.ts';
-import { loadAssignments } from '../nodes/store.ts';
-import { TestNode } from '../testing/node.ts';
-import { addNode, addServer, uuidOf } from '../testing/servers.ts';
+import { inSnapshot, loadAddressPolicy } from '../fleet/policies/policies.ts';
+import { assertRefused, dataOf, type TestClient } from '../testing/client.ts';
+import { startEnvironment } from '../testing/fixture.ts';
+import { loadAssignments } from '../game-servers/nodes/store.ts';
+import { TestNode } from '../game-servers/testing/node.ts';
+import { addNode, addServer, uuidOf } from '../game-servers/testing/servers.ts';
 
 const IP = '198.51.100.10';
 const SERVER = uuidOf(1);
@@ -150,7 +150,9 @@ test('servers that are given ports at once are given different ones, and never m
   );
   const made = replies.filter(({ status }) => status === 201);
   assert.equal(made.length, 2, replies.map(({ status, text }) => `${status} ${text}`).join('\n'));
-  const { rows } = await sql<{ port: number }>`select port from added_ports order by port`.execute(db);
+  const { rows } = await sql<{ port: number }>`select port from added_ports order by port`.execute(
+    db,
+  );
   assert.deepEqual(
     rows.map(({ port }) => port),
     [20_003, 20_004],

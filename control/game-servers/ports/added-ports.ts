@@ -22,5 +22,7 @@ export async function dropAddedPorts(tx: Tx, { moved, declared }: Saved): Promis
     update added_ports a set name = null
      where a.server = any(${declared}::uuid[])
        and exists (select from all_server_ports p
-                    where p.server = a.server and p.added_id is null and p.name = a.name)`.execute(tx);
+                    where p.server = a.server and p.added_id is null and p.name = a.name)`.execute(
+    tx,
+  );
 }

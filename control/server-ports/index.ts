@@ -1,16 +1,15 @@
 import type { ServerRight } from '@portcullis/core/access/server-rights.ts';
 import { freePort } from '@portcullis/core/game-servers/placement.ts';
 import { parsePortExpression } from '@portcullis/core/net/ports.ts';
-import { keyActor, recordAudit } from '../../access/index.ts';
-import type { Reader, Tx } from '../../db/database.ts';
-import { followPorts } from '../../firewall/named-ports/index.ts';
-import { Batch } from '../../fleet/batch.ts';
-import type { Handlers } from '../../http/operations/handlers.ts';
-import type { CallerCall } from '../../http/operations/operation.ts';
-import { conflict, invalidField, Problem } from '../../problem.ts';
-import { recordActivity } from '../activity.ts';
-import { lockNodes, settleOpenings, touchManaged } from '../openings/index.ts';
-import { requireServer, type ServerCall } from '../require-server.ts';
+import { keyActor, recordAudit } from '../access/index.ts';
+import type { Reader, Tx } from '../db/database.ts';
+import { followPorts } from '../firewall/named-ports/index.ts';
+import { Batch } from '../fleet/batch.ts';
+import type { Handlers } from '../http/operations/handlers.ts';
+import type { CallerCall } from '../http/operations/operation.ts';
+import { conflict, invalidField, Problem } from '../problem.ts';
+import { recordActivity, requireServer, type ServerCall } from '../game-servers/index.ts';
+import { lockNodes, settleOpenings, touchManaged } from '../game-servers/openings/index.ts';
 import {
   deletePort,
   insertPort,
@@ -26,11 +25,7 @@ import {
 
 export type PortHandlers = Pick<
   Handlers,
-  | 'listServerPorts'
-  | 'addServerPort'
-  | 'setServerPort'
-  | 'choosePrimaryPort'
-  | 'removeServerPort'
+  'listServerPorts' | 'addServerPort' | 'setServerPort' | 'choosePrimaryPort' | 'removeServerPort'
 >;
 
 type PortCall = CallerCall<{
@@ -157,9 +152,14 @@ async function choosePort(
   }
   const ranges = parsePortExpression(offer.ports);
   const given = ranges.ok ? ranges.value : [];
-  const within = given.filter(({ low, high }) => wanted === null || (low <= wanted && wanted <= high));
+  const within = given.filter(
+    ({ low, high }) => wanted === null || (low <= wanted && wanted <= high),
+  );
   if (wanted !== null && within.length === 0) {
-    throw invalidField('/port', `${node} gives the ports ${offer.ports}, and ${wanted} is none of them.`);
+    throw invalidField(
+      '/port',
+      `${node} gives the ports ${offer.ports}, and ${wanted} is none of them.`,
+    );
   }
   const only = wanted === null ? within : [{ low: wanted, high: wanted }];
   // At the address where players reach it already, if the node gives ports of that.
@@ -192,7 +192,9 @@ function requireFreeName(
 ): void {
   if (name === null) return;
   if (name === 'primary') throw invalidField('/name', 'The first port is called primary anyway.');
-  const other = ports.find((one) => one.name === name && !(one.ip === of?.ip && one.port === of.port));
+  const other = ports.find(
+    (one) => one.name === name && !(one.ip === of?.ip && one.port === of.port),
+  );
   if (other === undefined) return;
   throw conflict(`${other.ip} port ${other.port} is called ${name} already.`, '/name');
 }
