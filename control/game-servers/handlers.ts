@@ -30,7 +30,7 @@ export type GameServerHandlers = Pick<
 
 const DEFAULT_LINES = 100;
 
-export function createHandlers(calls: NodeCalls): GameServerHandlers & FileHandlers & PortHandlers {
+export function createHandlers(calls: NodeCalls): GameServerHandlers & FileHandlers {
   return {
     ...createFileHandlers(calls),
     ...createConsoleHandlers(calls),

@@ -97,7 +97,10 @@ export async function admitServer(tx: Tx, { object, before }: Placed): Promise<v
 async function requireAble(tx: Tx, { node, limits, mounts }: ServerObject): Promise<void> {
   const unlimited = (['memory', 'cpu', 'disk'] as const).find((limit) => limits[limit] === 0);
   if (unlimited === undefined && mounts.length === 0) return;
-  const { rows } = await sql<{ offers: readonly { path: string }[] | null; sources: object }>`
+  const { rows } = await sql<{
+    offers: readonly { path: string }[] | null;
+    sources: Readonly<Record<string, string>>;
+  }>`
     select engine -> 'mounts' as offers,
            (select coalesce(jsonb_object_agg(m ->> 'name', m ->> 'source'), '{}')
               from jsonb_array_elements(mounts) m) as sources
@@ -111,9 +114,9 @@ async function requireAble(tx: Tx, { node, limits, mounts }: ServerObject): Prom
     throw conflict(detail, pointer);
   }
   for (const [index, name] of mounts.entries()) {
-    const source: unknown = Reflect.get(found.sources, name);
+    const source = found.sources[name];
     if (source === undefined || found.offers.some(({ path }) => path === source)) continue;
-    const detail = `${node} does not offer ${String(source)} to servers: start its agent with --mounts ${String(source)}.`;
+    const detail = `${node} does not offer ${source} to servers: start its agent with --mounts ${source}.`;
     throw conflict(detail, `/mounts/${index}`);
   }
 }

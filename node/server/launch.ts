@@ -78,15 +78,23 @@ export async function launch(order: LaunchOrder, signal: AbortSignal): Promise<v
     ports: publishedPorts(egg, assignment),
     mounts,
   };
+  await startInstance(order, spec, signal);
+}
+
+async function startInstance(
+  { engine, connection }: LaunchOrder,
+  spec: InstanceSpec,
+  signal: AbortSignal,
+): Promise<void> {
   try {
     await withTimeout('make the instance', CALL_MS, engine.create(spec));
     throwIfCancelled(signal);
     await connection.attach();
     throwIfCancelled(signal);
-    await withTimeout('start it', CALL_MS, engine.start(uuid));
+    await withTimeout('start it', CALL_MS, engine.start(spec.uuid));
   } catch (error) {
     // The engine may still execute a start that it did not answer; removing the instance prevents it.
-    await withTimeout('remove it', CALL_MS, engine.remove(uuid)).catch(() => {});
+    await withTimeout('remove it', CALL_MS, engine.remove(spec.uuid)).catch(() => {});
     throw error;
   }
 }
