@@ -134,7 +134,7 @@ export const OPERATOR_SERVER_ENDPOINTS = [
     summary: 'Restore a deleted server',
     description:
       'With its files, its settings and its ports, as long as nobody else has those. It is not installed again, and is not started. Its people and their ports are not restored. One whose time is over, or that lives on another node, is refused.',
-    responses: createAnswer(now, WrittenServer, ['no_capacity', 'not_found']),
+    responses: doneAnswer(now, WrittenServer, ['no_capacity']),
   },
   {
     ...create,

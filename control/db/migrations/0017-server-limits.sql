@@ -37,10 +37,6 @@ create trigger game_servers_notify_limits after update of
     restored_epoch
   on game_servers for each row execute function notify_node();
 
--- Who may reach a server is another organisation's matter now.
-create trigger game_servers_access after update of organisation_id on game_servers
-  for each row execute function access_changed();
-
 alter table nodes
   -- [{"name", "source", "target", "read_only", "eggs"}]
   add column mounts jsonb not null default '[]' check (jsonb_typeof(mounts) = 'array'),

@@ -76,7 +76,7 @@ async function restore(
   const written = await saveByHand(batch, server, uuid, () => deleted.declared, terms);
   await resumeBuild(tx, deleted);
   const [current = written.current] = await server.load(tx, [uuid]);
-  return answerOf(tx, server, { ...written, current });
+  return answerOf(tx, server, { ...written, current, isNew: false });
 }
 
 /** A server that moved between nodes before it was deleted left files on several. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { sql } from 'kysely';
 import { OPERATOR_PREFIX } from '@portcullis/contract/operator-endpoints.ts';
+import { listen } from '../../db/listen.ts';
 import { TestNode } from '../../game-servers/testing/node.ts';
 import { addNode, addServer, uuidOf } from '../../game-servers/testing/servers.ts';
 import { assertRefused, dataOf } from '../../testing/client.ts';
@@ -35,7 +36,8 @@ async function start(t: TestContext) {
 }
 
 test('a server passes to another organisation with a loss that is allowed, and leaves the people and keys of the former one', async (t) => {
-  const { acme, other, operator, patch, move, service, db, client } = await start(t);
+  const { acme, other, operator, patch, move, service, db, client, databaseUrl } = await start(t);
+  let isMoving = false;
   const narrow = await client({ servers: [SERVER] });
   await sql`
     insert into server_people (server, person_id, rights)
@@ -49,7 +51,18 @@ test('a server passes to another organisation with a loss that is allowed, and l
   assertRefused(await patch({ organisation: 'other' }), 422, 'invalid_request');
   dataOf(await acme.get(`${X1}/build`));
   dataOf(await narrow.get(`${X1}/build`));
+  // Consoles, streams and SFTP sessions are checked again on this notice.
+  const { promise: noticed, resolve } = Promise.withResolvers<unknown>();
+  const ready = Promise.withResolvers<void>();
+  const listener = listen(databaseUrl, ['portcullis_access'], () => {
+    ready.resolve();
+    if (isMoving) resolve(null);
+  });
+  t.after(() => listener.stop());
+  await ready.promise;
+  isMoving = true;
   dataOf(await move());
+  await noticed;
   for (const former of [acme, narrow]) {
     assertRefused(await former.get(`${X1}/build`), 404, 'not_found');
     assertRefused(
@@ -104,7 +117,7 @@ test('a deleted server is listed with its days, and is restored with its files a
   node.purged = [SERVER];
   await node.beat();
   const restored = await operator.post(`${ONE}/restore`, {});
-  assert.equal(restored.status, 201, restored.text);
+  assert.equal(restored.status, 200, restored.text);
   assert.deepEqual({ ...dataOf<object>(restored), build: null }, { ...before, build: null });
   const page = await node.say({ kind: 'node.sync', instance: 'one', cursor: null, revision: null });
   assert.ok(page.kind === 'node.page');
