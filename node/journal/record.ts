@@ -89,6 +89,8 @@ const launchedWith = object({
   done: array(donePattern, 1_000),
   stop: stopInstruction,
   stopTimes,
+  /** The organisation in whose network the instance is; null: an older agent launched it. */
+  organisation: withDefault(nullable(text(63)), null),
 });
 export type LaunchedWith = Static<typeof launchedWith>;
 
@@ -116,8 +118,10 @@ export const NEW_RECORD: ServerRecord = {
   launched: null,
 };
 
-export function launchOf(egg: Egg): LaunchedWith;
-export function launchOf(egg: Egg | null): LaunchedWith | null;
-export function launchOf(egg: Egg | null): LaunchedWith | null {
-  return egg && { done: egg.done, stop: egg.stop, stopTimes: egg.stopTimes };
+export function launchOf(egg: Egg, organisation?: string): LaunchedWith;
+export function launchOf(egg: Egg | null, organisation?: string): LaunchedWith | null;
+export function launchOf(egg: Egg | null, organisation?: string): LaunchedWith | null {
+  if (egg === null) return null;
+  const { done, stop, stopTimes } = egg;
+  return { done, stop, stopTimes, organisation: organisation ?? null };
 }

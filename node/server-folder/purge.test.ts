@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { INSTALLED_EGG, uuidOf } from '../testing/eggs.ts';
@@ -47,11 +47,13 @@ it('goes on after a kill in the middle of a purge, also while control is away', 
   // As a kill leaves it: renamed and half deleted, and the folder of an agent that was killed before that.
   await host.agent?.stop();
   fill(host, `${second}.purged`);
+  fill(host, `${second}.quarantined-1`);
   fill(host, second);
   await host.restart();
   await until(
     async () =>
-      !existsSync(folderOf(host, second)) && !existsSync(folderOf(host, `${second}.purged`)),
+      !readdirSync(join(host.stateDir, 'servers')).some((name) => name.startsWith(second)) &&
+      !existsSync(folderOf(host, `${second}.purged`)),
   );
 });
 

@@ -1,7 +1,5 @@
-import { existsSync } from 'node:fs';
 import { describeError, type Log } from '@portcullis/core/log.ts';
-import { serverFolder } from './folder.ts';
-import { DOOMED, purgeFolder, purgeLeftovers } from './removed.ts';
+import { hasFolders, purgeLeftovers, purgeServer } from './removed.ts';
 
 /**
  * Deletes the files of servers that control lists as deleted for long enough. What a kill of the agent left half deleted has
@@ -34,17 +32,14 @@ export class Purges {
 
   /** The servers that control wants purged of which nothing is left here. */
   get done(): string[] {
-    return this.#wanted.filter((uuid) => {
-      const folder = serverFolder(this.#stateDir, uuid);
-      return !existsSync(folder) && !existsSync(`${folder}${DOOMED}`);
-    });
+    return this.#wanted.filter((uuid) => !hasFolders(this.#stateDir, uuid));
   }
 
   async #round(): Promise<void> {
     try {
       await purgeLeftovers(this.#stateDir);
       for (const uuid of this.#wanted) {
-        if (!(await purgeFolder(this.#stateDir, this.#log, uuid))) continue;
+        if (!(await purgeServer(this.#stateDir, this.#log, uuid))) continue;
         this.#log.info({ uuid }, 'the files of a deleted server were purged');
       }
     } catch (error) {

@@ -38,7 +38,7 @@ export async function listRemovedFolders(stateDir: string, log: Log): Promise<Re
 }
 
 /** The end of the name of a folder that is being deleted. */
-export const DOOMED = '.purged';
+const DOOMED = '.purged';
 
 /** Deletes such a folder for good. False if there is none, or if the server is assigned. */
 export async function purgeFolder(stateDir: string, log: Log, uuid: string): Promise<boolean> {
@@ -51,6 +51,19 @@ export async function purgeFolder(stateDir: string, log: Log, uuid: string): Pro
   renameSync(path, doomed);
   await remove(doomed);
   return true;
+}
+
+/** Deletes all that a server left that is not assigned. False if there is nothing, or if it is assigned. */
+export async function purgeServer(stateDir: string, log: Log, uuid: string): Promise<boolean> {
+  if (keptUuids(stateDir, log).has(uuid)) return false;
+  const names = foldersOf(stateDir).filter((name) => FOLDER.test(name) && name.startsWith(uuid));
+  for (const name of names) await purgeFolder(stateDir, log, name);
+  return names.length > 0;
+}
+
+/** Whether anything of a server is on the disk, also half deleted. */
+export function hasFolders(stateDir: string, uuid: string): boolean {
+  return foldersOf(stateDir).some((name) => name.startsWith(uuid));
 }
 
 /** Deletes what a deletion left that was interrupted. */
@@ -66,22 +79,24 @@ async function remove(path: string): Promise<void> {
 }
 
 function removedUuids(stateDir: string, log: Log): string[] {
-  const journal = new Journal(stateDir, log);
-  const assigned = journal.loadAssignments();
-  if (assigned === null)
-    throw new Error(
-      `the journal in ${stateDir} does not say which servers are assigned: start the node once`,
-    );
-  const kept = new Set([
-    ...assigned.servers.map(({ uuid }) => uuid),
-    ...journal.loadRecords().keys(),
-  ]);
+  const kept = keptUuids(stateDir, log);
   return foldersOf(stateDir)
     .filter((name) => {
       const found = FOLDER.exec(name);
       return found !== null && (found.groups?.['quarantined'] !== undefined || !kept.has(name));
     })
     .toSorted();
+}
+
+/** The servers that are assigned, or are being removed. */
+function keptUuids(stateDir: string, log: Log): ReadonlySet<string> {
+  const journal = new Journal(stateDir, log);
+  const assigned = journal.loadAssignments();
+  if (assigned === null)
+    throw new Error(
+      `the journal in ${stateDir} does not say which servers are assigned: start the node once`,
+    );
+  return new Set([...assigned.servers.map(({ uuid }) => uuid), ...journal.loadRecords().keys()]);
 }
 
 function foldersOf(stateDir: string): string[] {

@@ -60,6 +60,7 @@ const UNKNOWN_LAUNCH: LaunchedWith = {
   done: [],
   stop: { kind: 'signal', signal: 'SIGTERM' },
   stopTimes: { termAfterMs: 60_000, killAfterMs: 60_000 },
+  organisation: null,
 };
 
 export interface ServerEvents {
@@ -109,6 +110,8 @@ export class Server {
   #diskBytes: number | null = null;
   /** The reason that was posted last. */
   #withheld: string | null;
+  /** The organisation whose network it was restarted to leave. */
+  #left: string | null = null;
   #closed = false;
 
   constructor(shared: ServerDependencies, uuid: string, record: ServerRecord = NEW_RECORD) {
@@ -163,15 +166,17 @@ export class Server {
 
   /** `egg`: with what the server has in place of it (`withOwnStart`). */
   assign(assignment: ServerAssignment, egg: Egg | null): void {
-    const former = this.#desired?.assignment.organisation ?? assignment.organisation;
     this.#desired = { assignment, egg };
     this.#reconcile();
-    if (former !== assignment.organisation) this.#leaveOrganisation();
   }
 
   /** Restarts a server that belongs to another organisation now: its instance is in the network of the former one. */
-  #leaveOrganisation(): void {
-    if (isAtRest(this.#queue.state)) return;
+  #leaveOrganisation({ organisation }: ServerAssignment): void {
+    const former = this.#launched?.organisation ?? organisation;
+    const { state } = this.#queue;
+    if (former === organisation || this.#left === former || !isKnown(state) || isAtRest(state))
+      return;
+    this.#left = former;
     this.#connection.console.say('The server has a new owner and is restarted.');
     this.#queue.post({ kind: 'signal', signal: 'restart' });
   }
@@ -347,8 +352,9 @@ export class Server {
   async #launch(signal: AbortSignal, run: number): Promise<void> {
     const { engine, applyConfigFiles, mounts } = this.#shared;
     const order = this.#order();
-    const launched = launchOf(order.egg);
+    const launched = launchOf(order.egg, order.assignment.organisation);
     this.#launched = launched;
+    this.#left = null;
     await this.#save();
     this.#connection.watchDone(launched, () => this.#queue.post({ kind: 'done', run }));
     await launch(
@@ -411,6 +417,7 @@ export class Server {
       this.#withheld = reason;
       this.#queue.post({ kind: 'withhold', reason });
     }
+    if (this.#desired !== null) this.#leaveOrganisation(this.#desired.assignment);
     const { state } = this.#queue;
     if (!isKnown(state) || !isAtRest(state) || state.withheld === null) return;
     if (this.#desired === null) void this.#remove();
