@@ -166,7 +166,9 @@ export const operatorMessages = {
     remove: 'Delete',
     removeOf: (name: string) => `Delete ${name}`,
     removeText:
-      'Its node stops it for good. Its files stay on the node until they are purged there. This cannot be undone.',
+      'Its node stops it, and keeps its files for some days. Until then it can be restored on the page of the fleet.',
+    move: 'Pass on',
+    moveOf: (name: string) => `Pass ${name} to another organisation`,
     ask: (act: string, name: string) => `${act} ${name}?`,
     ofFleet: 'It comes from the fleet file. Change it there.',
     none: { title: 'No game servers', text: 'Create one from an egg of the library.' },
