@@ -6,11 +6,12 @@ import type { Registry } from 'prom-client';
 import { createAccounts, releaseHashing } from './accounts/index.ts';
 import { createServerPeople } from './server-people/index.ts';
 import { createPortHandlers } from './server-ports/index.ts';
+import { createServerSettings } from './server-settings/index.ts';
 import { prepareLinkFolder, prepareNodeFolder } from './root-rights.ts';
 import { createAccess, sessionCookieName, type Access } from './access/index.ts';
 import { createAdministration } from './administration/index.ts';
 import { openTracing, type Tracing } from './tracing.ts';
-import { SHIPPED_EGGS } from './fleet-file/read/egg-files.ts';
+import { libraryOf, SHIPPED_EGGS } from './fleet-file/read/egg-files.ts';
 import { createDetection, type Detection, sweepAttacks } from './detection/index.ts';
 import { type Collectors, createCollectors } from './collectors/index.ts';
 import { type ControlConfig, ownHosts } from './config/config.ts';
@@ -217,7 +218,9 @@ function composeAreas(deps: AreaDeps) {
   const firewall = createFirewall({ loadSourceSets, queryEdges, publicUrl, registry, log });
   const { pid: postgresPid } = database;
   const readiness = createReadiness({ db, enforcement, postgresPid, isFleetApplied });
-  const gameServers = createGameServers({ db, registry, log, sftp: new SftpLogins(db) });
+  const sftp = new SftpLogins(db);
+  const replicaUrl = () => config.replicaUrl;
+  const gameServers = createGameServers({ db, registry, log, sftp, replicaUrl });
   const collectors = createCollectors({ db, registry, log, watch });
   const mail = config.mail && createMail({ config: config.mail, log, registry });
   if (mail !== null) stops.push('mail', () => mail.stop());
@@ -231,6 +234,7 @@ function composeAreas(deps: AreaDeps) {
     ...sftpAccessHandlers(),
     ...createPortHandlers(),
     ...createServerPeople({ publicUrl, mail }).handlers,
+    ...createServerSettings({ gameServers, library: libraryOf(SHIPPED_EGGS) }).handlers,
     ...administrationOf(config, webhooks, gameServers).handlers,
     ...createJoining().handlers,
     ...events.handlers,
@@ -245,6 +249,7 @@ function composeAreas(deps: AreaDeps) {
     operatorDb: pools.operators,
     access,
     handlers,
+    serveStream: gameServers.serveStream,
     registry,
     readiness,
     log,

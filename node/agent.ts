@@ -14,6 +14,7 @@ import { ControlClient } from './control-client.ts';
 import { DiskGuard, type GuardOptions } from './disk/disk-guard.ts';
 import { describeFailure, type Engine, type EngineEvent, withTimeout } from './engine/engine.ts';
 import { FileService, type FileServiceOptions } from './files/service.ts';
+import type { StreamRoute } from './files/streams/connect.ts';
 import type { LocalImages } from './images/local-images.ts';
 import type { Journal } from './journal/journal.ts';
 import type { Assignments, ServerRecord } from './journal/record.ts';
@@ -51,8 +52,12 @@ export interface NodeAgentOptions {
     events: ServerEvents,
   ) => Server;
   readonly disk: Pick<GuardOptions, 'measure' | 'freeBytes' | 'pauseMs'>;
+  /** How streams of files reach control. */
+  readonly route: StreamRoute;
   /** Opens the folder of a server for its people. */
   readonly openFolder: FileServiceOptions['openFolder'];
+  /** The bounds of pulls from URLs. */
+  readonly pulls: FileServiceOptions['pulls'];
   /** Where people connect by SFTP; null: nowhere. */
   readonly sftp: Pick<SftpDoorOptions, 'listen' | 'stateDir'> | null;
 }
@@ -124,7 +129,7 @@ export class NodeAgent {
     link.onRefused((reason) => this.#log.error({ reason }, 'control refuses this node'));
     link.onNotice((notice) => {
       if (notice.kind === 'node.assignments') this.#session.poke();
-      if (notice.kind === 'node.access') void this.#sftp?.check();
+      if (notice.kind === 'node.access') this.#checkRights();
     });
     link.onCall(async (call) => {
       if (call.kind === 'node.image') return this.#makeImage(call.name);
@@ -161,7 +166,7 @@ export class NodeAgent {
   }
 
   #createFiles(): FileService {
-    const { openFolder, disk, log } = this.#options;
+    const { openFolder, disk, pulls, route, log } = this.#options;
     return new FileService({
       find: (uuid) =>
         this.#servers.get(uuid)?.fileSettings ?? 'The node does not have this server.',
@@ -172,6 +177,9 @@ export class NodeAgent {
         if (guarded !== null) await this.#disk.measure(guarded, AbortSignal.timeout(MEASURE_MS));
       },
       measure: disk.measure,
+      pulls,
+      checkCallers: (callers) => this.#control.filesCheck(callers),
+      route,
       log,
     });
   }
@@ -217,7 +225,13 @@ export class NodeAgent {
     }
     for (const [uuid, server] of this.#servers) if (!assigned.has(uuid)) server.retire();
     // Servers that were suspended or moved away.
+    this.#checkRights();
+  }
+
+  /** Ends what people and keys do whose rights have ended. */
+  #checkRights(): void {
     void this.#sftp?.check();
+    void this.#files.checkRights();
   }
 
   #serverOf(uuid: string): Server {

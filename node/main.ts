@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { createLineLog, readLogLevel } from '@portcullis/agent/log.ts';
 import { describeError } from '@portcullis/core/log.ts';
 import { whenSupervisorGone } from '@portcullis/link/supervisor.ts';
-import { connectControl } from '@portcullis/link/transport/connect.ts';
+import { connectControl, isRemote } from '@portcullis/link/transport/connect.ts';
 import { renewCredentials } from '@portcullis/agent/renewal.ts';
 import { isProtected } from '@portcullis/agent/protected-mount.ts';
 import { lockState, StateInUse } from '@portcullis/agent/state-lock.ts';
@@ -111,6 +111,9 @@ async function startAgent(): Promise<NodeAgent> {
       applyConfigFiles: createApplyConfigFiles(),
       sftp: config.sftp,
       mounts: config.mounts,
+      openNetworks: config.openNetworks,
+      closedNetworks: config.closedNetworks,
+      controlSocket: isRemote(credential) ? null : linkPath,
       log,
     });
     if (isRoot) checkMount();

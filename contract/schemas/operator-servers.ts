@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { viewSchema, writtenSchema } from './declared/declared-answers.ts';
 import { BESIDE_SERVER, SERVER } from './declared/game-server.ts';
+import { EggVariable } from './server-settings.ts';
 import {
   answer,
   integerOrNull,
@@ -64,13 +65,6 @@ export const DeletedServers = object('DeletedServers', {
   data: Type.Array(DeletedServer, {
     description: 'Those that are purged first before the others.',
   }),
-});
-
-const EggVariable = object('EggVariable', {
-  env: Type.String(),
-  name: Type.String(),
-  default: Type.String(),
-  rules: Type.Array(Type.String()),
 });
 
 const EggHost = object('EggHost', 'A node of the fleet, and whether it can run the egg now.', {

@@ -6,12 +6,16 @@ import type { Admit, AgentHandler, ControlSide } from '@portcullis/link/transpor
 import type { Db } from '../db/database.ts';
 import { createGameServerEvents } from './events.ts';
 import type { FileHandlers } from './files/handlers.ts';
+import { FileStreams } from './files/streams.ts';
+import type { ServeStream } from '../links/socket-streams.ts';
 import { createHandlers, type GameServerHandlers } from './handlers.ts';
+import { type LiveServer, readLive } from './live.ts';
 import { startLostNodes } from './openings/lost-nodes.ts';
 import { NodeCalls, type Silence, type Timeouts } from './nodes/calls.ts';
 import { admitAgent } from '../agent-credential.ts';
 import { NodeHandler, type SftpAnswers } from './nodes/node-handler.ts';
 import { PowerStates } from './nodes/power-states.ts';
+import type { ServerRow } from './store.ts';
 
 export { recordActivity, recordDone } from './activity.ts';
 export { requireServer, type ServerCall } from './require-server.ts';
@@ -27,7 +31,11 @@ export {
 export { handOver } from './hand-over.ts';
 export { LIMIT_COLUMNS } from './limits.ts';
 export { dropAddedPorts } from './ports/added-ports.ts';
+export { type LiveServer } from './live.ts';
 export { reinstallServer } from './reinstall.ts';
+export { type ServerRow } from './store.ts';
+export { loadWaiting } from './waiting.ts';
+export { variableView } from './views.ts';
 export { loadNodeStatuses, type NodeStatus } from './nodes/status.ts';
 
 export interface NodeImages {
@@ -41,6 +49,8 @@ export interface GameServerDeps {
   readonly log: Logger;
   /** Answers nodes about people who connect to their SFTP servers. */
   readonly sftp: SftpAnswers;
+  /** Where nodes of other hosts reach this replica, for streams of files. */
+  readonly replicaUrl: () => string;
   /** For tests; by default the timeouts of the interface. */
   readonly timeouts?: Timeouts;
 }
@@ -50,10 +60,14 @@ export interface GameServers {
   readonly handlers: GameServerHandlers & FileHandlers;
   /** Answers requests of nodes, over any transport. */
   readonly agentHandler: AgentHandler;
+  /** Takes a request by which a node opens a stream; returns whether it was waited for. */
+  readonly serveStream: ServeStream;
   /** Admits nodes by their credential. */
   readonly admit: Admit;
   /** Images of the shipped eggs on nodes. */
   readonly images: NodeImages;
+  /** The state of a server by its node. Null if unknown, which is not offline. */
+  look(server: ServerRow): Promise<LiveServer | null>;
   /** Called when the link is up and nodes can be called. */
   useLink(link: ControlSide): void;
   /** Starts what closes ports of lost nodes; returns what stops it. */
@@ -63,13 +77,15 @@ export interface GameServers {
 }
 
 export function createGameServers(deps: GameServerDeps): GameServers {
-  const { db, registry, log, sftp } = deps;
+  const { db, registry, log, sftp, replicaUrl } = deps;
   const powers = new PowerStates();
   const events = createGameServerEvents(log, registry, powers);
   const calls = new NodeCalls(events, deps.timeouts);
+  const streams = new FileStreams(replicaUrl);
   const nodes = new NodeHandler({ db, powers, events, sftp });
   return {
-    handlers: createHandlers(calls),
+    handlers: createHandlers(calls, streams),
+    serveStream: (request, response) => streams.serve(request, response),
     async agentHandler(from, request) {
       // The transport admits only nodes here, with their requests.
       if (from.kind !== 'node' || !isRequestOf('node', request)) {
@@ -85,6 +101,7 @@ export function createGameServers(deps: GameServerDeps): GameServers {
       return admission;
     },
     images: { make: (node, image) => calls.makeImage(node, image) },
+    look: (server) => readLive(calls, server),
     useLink: (link) => calls.useLink(link),
     startTimers: () => startLostNodes({ db, events }),
     failed: (what, error) => events.failed(what, error),

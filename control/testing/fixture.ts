@@ -1,9 +1,10 @@
-import { SHIPPED_EGGS } from '../fleet-file/read/egg-files.ts';
+import { libraryOf, SHIPPED_EGGS } from '../fleet-file/read/egg-files.ts';
 import { sql } from 'kysely';
 import { createAdministration } from '../administration/index.ts';
 import { createAccounts, releaseHashing } from '../accounts/index.ts';
 import { createServerPeople } from '../server-people/index.ts';
 import { createPortHandlers } from '../server-ports/index.ts';
+import { createServerSettings } from '../server-settings/index.ts';
 import { sftpAccessHandlers, SftpLogins } from '../sftp/index.ts';
 import { createJoining } from '../joining/index.ts';
 import { createHistory } from '../history/index.ts';
@@ -107,13 +108,17 @@ export async function startEnvironment(
   const access = createAccess({ db, log });
   const registry = createRegistry();
   const sftp = new SftpLogins(db);
-  const gameServers = createGameServers({ db, registry, log, sftp, ...TEST_DEADLINES });
+  let url = '';
+  const replicaUrl = () => url;
+  const gameServers = createGameServers({ db, registry, log, sftp, replicaUrl, ...TEST_DEADLINES });
   const nodes = createMemoryLink(gameServers.agentHandler, gameServers.admit);
   gameServers.useLink(nodes.control);
   const ground = { db, events, access, log, queryEdges, registry, gameServers };
   const server = createHttpServer({ ...serverDeps(ground), ...overrides });
   onServer(server);
-  const { url, metricsUrl } = await server.listen();
+  const listening = await server.listen();
+  const { metricsUrl } = listening;
+  ({ url } = listening);
   t.after(async () => {
     await server.close();
     await nodes.control.close();
@@ -158,12 +163,13 @@ const ADMINISTRATION = {
 
 const GOOD = { ok: true, detail: 'As it should be.' };
 
-function peopleHandlers(publicUrl: string) {
+function peopleHandlers(publicUrl: string, gameServers: GameServers) {
   return {
     ...createAccounts({ publicUrl, mail: null }).handlers,
     ...sftpAccessHandlers(),
     ...createPortHandlers(),
     ...createServerPeople({ publicUrl, mail: null }).handlers,
+    ...createServerSettings({ gameServers, library: libraryOf(SHIPPED_EGGS) }).handlers,
   };
 }
 
@@ -195,7 +201,7 @@ function serverDeps({
       ...firewall.handlers,
       ...gameServers.handlers,
       ...history.handlers,
-      ...peopleHandlers(publicUrl),
+      ...peopleHandlers(publicUrl, gameServers),
       ...createJoining().handlers,
       ...createAdministration({
         ...ADMINISTRATION,
@@ -206,6 +212,7 @@ function serverDeps({
       ...events.handlers,
       ...webhooks.handlers,
     },
+    serveStream: gameServers.serveStream,
     registry,
     readiness: async () => ({
       database: GOOD,

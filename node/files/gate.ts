@@ -9,13 +9,14 @@ import {
 import type { FileRight } from '@portcullis/core/access/server-rights.ts';
 import type { Limiter } from '@portcullis/link/limiter.ts';
 import { Folder, type Name, type Owner } from '../server-folder/folder.ts';
-import type { Jobs } from './jobs.ts';
+import type { JobOrder, Jobs, RunningJob } from './jobs.ts';
 import type { Quota } from './quota.ts';
+import type { Transfers } from './streams/transfers.ts';
 import { aboutPath, FileRefusal, notFound } from './refusal.ts';
 import { TreeWalk } from './tree.ts';
 
-/** Folders in the reserved folder: deleted files, and files that are being written. */
-export type WorkFolder = 'bin' | 'tmp';
+/** Folders in the reserved folder: deleted files, files that are being written, and uploads that may go on. */
+export type WorkFolder = 'bin' | 'tmp' | 'uploads';
 
 /** The files of one server, and what limits all of its callers together. */
 export interface ServerFiles {
@@ -27,12 +28,20 @@ export interface ServerFiles {
   readonly denylist: Denylist;
   readonly quota: Quota;
   readonly jobs: Jobs;
+  readonly transfers: Transfers;
   /** Serialises the last steps of writes: a check of what is there, and the rename. */
   readonly changes: Limiter;
   /** Names in `tmp` that are in use. */
   readonly inUse: Set<string>;
   /** Empties `tmp` of what is not in use, in the background. */
   sweep(): void;
+}
+
+/** The caller that a gate is opened for. */
+export interface Holder {
+  readonly rights: ReadonlySet<FileRight>;
+  /** Names it to control, which knows its rights later; null: control is not asked. */
+  readonly caller: string | null;
 }
 
 /** The last name of a path, in its open folder. */
@@ -53,19 +62,21 @@ const MAX_CHECKED = 100_000;
 export class Gate {
   readonly files: ServerFiles;
   readonly #root: Folder;
-  readonly #rights: ReadonlySet<FileRight>;
+  readonly #caller: string | null;
+  #rights: ReadonlySet<FileRight>;
   readonly #opened: Folder[] = [];
   readonly #work = new Map<WorkFolder, Folder>();
   readonly #holds: Promise<unknown>[] = [];
 
-  private constructor(files: ServerFiles, root: Folder, rights: ReadonlySet<FileRight>) {
+  private constructor(files: ServerFiles, root: Folder, { rights, caller }: Holder) {
     this.files = files;
     this.#root = root;
     this.#rights = rights;
+    this.#caller = caller;
   }
 
-  static async open(files: ServerFiles, rights: ReadonlySet<FileRight>): Promise<Gate> {
-    return new Gate(files, await Folder.open(files.folder), rights);
+  static async open(files: ServerFiles, holder: Holder): Promise<Gate> {
+    return new Gate(files, await Folder.open(files.folder), holder);
   }
 
   /** Closes every folder, after the work that `hold` named. */
@@ -78,6 +89,28 @@ export class Gate {
   /** Keeps the gate open until this has settled. */
   hold(work: Promise<unknown>): void {
     this.#holds.push(work);
+  }
+
+  /**
+   * Begins a job, which keeps the gate open beyond the call. It ends when the caller has one of these rights no longer.
+   * Returns its id; throws a refusal.
+   */
+  begin(
+    order: Pick<JobOrder, 'kind' | 'path' | 'rights'>,
+    work: (job: RunningJob) => Promise<void>,
+  ): string {
+    for (const right of order.rights) this.require(right);
+    const holder = {
+      caller: this.#caller,
+      narrow: (rights: ReadonlySet<FileRight>): void => {
+        this.#rights = rights;
+      },
+    };
+    return this.files.jobs.begin({ ...order, holder }, (job) => {
+      const running = work(job);
+      this.hold(running);
+      return running;
+    });
   }
 
   require(right: FileRight): void {

@@ -83,7 +83,9 @@ describe('the journal of a node', () => {
           stop: { kind: 'signal', signal: 'SIGINT' },
           stopTimes: { termAfterMs: 1, killAfterMs: 2 },
           organisation: 'acme',
+          parts: { '/variables/MOTD': '0123456789abcdef' },
         },
+        bootId: 'boot',
       };
       await journal.saveRecord(uuidOf(1), kept);
       assert.deepEqual(journal.loadRecords().get(uuidOf(1)), kept);

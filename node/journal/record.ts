@@ -8,6 +8,7 @@ import {
 import { donePattern, stopInstruction, stopTimes } from '@portcullis/link/messages/egg.ts';
 import {
   eggs,
+  launchedParts,
   MAX_BUILD_LOG_LENGTH,
   MAX_PURGED,
   MAX_SERVERS_OF_NODE,
@@ -69,8 +70,11 @@ const machine = object<MachineState>({
   withheld: nullable(prose(2_000)),
   triesLeft: natural,
   crashAtMs: nullable(finite),
+  /** Earlier versions counted one crash before they gave up. */
+  crashCount: withDefault(natural, 1),
   gaveUpAtMs: nullable(finite),
   engineLeft: boolean,
+  hostRestarted: withDefault(boolean, false),
   attached,
   paused: boolean,
   problem: nullable(prose(2_000)),
@@ -91,6 +95,8 @@ const launchedWith = object({
   stopTimes,
   /** The organisation in whose network the instance is; null: an older agent launched it. */
   organisation: withDefault(nullable(text(63)), null),
+  /** Digests of the settings of the launch (`launchParts`); empty: an earlier version launched it. */
+  parts: withDefault(launchedParts, {}),
 });
 export type LaunchedWith = Static<typeof launchedWith>;
 
@@ -100,6 +106,8 @@ export const serverRecord = object({
   build,
   /** The parts of the egg with which the instance was launched; a newer egg does not apply to it. Null if it never was. */
   launched: nullable(launchedWith),
+  /** The boot of the host in which this was written; '': an earlier version wrote it. */
+  bootId: withDefault(text(64), ''),
 });
 export type ServerRecord = Static<typeof serverRecord>;
 
@@ -116,6 +124,7 @@ export const NEW_RECORD: ServerRecord = {
   machine: NEW_MACHINE,
   build: { epoch: 0, state: 'none', reason: null, log: null },
   launched: null,
+  bootId: '',
 };
 
 export function launchOf(egg: Egg, organisation?: string): LaunchedWith;
@@ -123,5 +132,5 @@ export function launchOf(egg: Egg | null, organisation?: string): LaunchedWith |
 export function launchOf(egg: Egg | null, organisation?: string): LaunchedWith | null {
   if (egg === null) return null;
   const { done, stop, stopTimes } = egg;
-  return { done, stop, stopTimes, organisation: organisation ?? null };
+  return { done, stop, stopTimes, organisation: organisation ?? null, parts: {} };
 }

@@ -14,12 +14,13 @@ import { addPeople } from './people.ts';
 import { addPorts } from './ports.ts';
 import { addPower } from './power.ts';
 import { addReinstall } from './reinstall.ts';
+import { addSettings } from './settings.ts';
 import { addShow } from './show.ts';
 
 export function addServers(program: Command): void {
   const servers = program
     .command('servers')
-    .description('game servers: state, power, console, files, people, ports')
+    .description('game servers: state, power, console, files, settings, people, ports')
     .addHelpText(
       'after',
       `
@@ -33,6 +34,7 @@ A server is named by its uuid, or by its name if no other server has it.
   portcullis servers logs Survival --follow
   portcullis servers files ls Survival plugins
   portcullis servers reinstall 6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11    after a failed build
+  portcullis servers settings set Survival MOTD="Come in"
   portcullis servers people list Survival
   portcullis servers ports add Survival --name voice
   portcullis servers activity Survival
@@ -54,6 +56,7 @@ If the node refuses, or a --wait times out, the exit code is 1.`,
   addLogs(servers);
   addFiles(servers);
   addReinstall(servers);
+  addSettings(servers);
   addPeople(servers);
   addPorts(servers);
   addActivity(servers);

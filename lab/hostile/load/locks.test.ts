@@ -68,6 +68,7 @@ const BODIES: Bodies = {
   setServerRights: (n) => ({ rights: [n % 2 ? 'control.restart' : 'control.start'] }),
   addServerPort: () => ({}),
   setServerPort: (n) => ({ protocols: [n % 2 ? 'tcp' : 'udp'] }),
+  changeServerSettings: (n) => ({ name: `renamed ${n}`, stop_seconds: n % 60 }),
   renameOrganisation: (n) => ({ name: `Acme ${n}` }),
   saveRuleNote: (n) => ({ note: `note ${n}`, tags: [] }),
   undoChange: (n) => ({ generation: 1 + (n % 5) }),

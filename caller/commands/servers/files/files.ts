@@ -1,10 +1,12 @@
 import type { Command } from 'commander';
 import { withCallOptions } from '../../../options.ts';
-import { archiveFiles, listJobs, unpackFile } from './archive.ts';
+import { archiveFiles, cancelJob, listJobs, pullFile, unpackFile } from './archive.ts';
 import { binFiles, emptyBin, restoreFiles } from './bin.ts';
 import { chmodFiles, copyFile, makeFolder, moveFiles, removeFiles } from './change.ts';
-import { editFile, getFile, putFile } from './content.ts';
+import { editFile } from './content.ts';
+import { getFile } from './get.ts';
 import { diskUse, findFiles, listFiles } from './look.ts';
+import { putFile } from './put.ts';
 
 export function addFiles(servers: Command): void {
   const files = servers
@@ -18,11 +20,14 @@ Paths are relative to the folder of the server. Deleted files stay in its bin fo
   portcullis servers files ls Survival plugins
   portcullis servers files get Survival server.properties
   portcullis servers files put Survival map.jar plugins/map.jar
+  portcullis servers files put Survival ./plugins plugins
+  portcullis servers files get Survival world ./world
   portcullis servers files edit Survival server.properties
   portcullis servers files mv Survival plugins/map.jar old/map.jar
   portcullis servers files rm Survival logs/latest.log
   portcullis servers files archive Survival backups/world.tar.zst world
   portcullis servers files find Survival --text max-players
+  portcullis servers files pull Survival https://example.net/map.jar plugins/map.jar
 
 The key needs the ability game-servers.files.`,
     );
@@ -63,19 +68,25 @@ function addContent(files: Command): void {
   withCallOptions(
     files
       .command('get')
-      .description('read a file of at most 4 MiB')
+      .description('download a file, or a folder with all that is in it')
       .argument('<server>')
       .argument('<path>')
-      .argument('[file]', 'where to write it; without it, to standard output'),
-  ).action(getFile);
+      .argument('[file]', 'where to write it; without it, a file goes to standard output'),
+  )
+    .option('--resume', 'go on with what an earlier download left (default)')
+    .option('--no-resume', 'begin anew')
+    .action(getFile);
   withCallOptions(
     files
       .command('put')
-      .description('write a file of at most 4 MiB')
+      .description('upload a file, or a folder with all that is in it')
       .argument('<server>')
-      .argument('<file>', 'a local file, or - for standard input')
+      .argument('<file>', 'a local file or folder, or - for standard input')
       .argument('<path>'),
-  ).action(putFile);
+  )
+    .option('--resume', 'go on with what an earlier upload left (default)')
+    .option('--no-resume', 'begin anew')
+    .action(putFile);
   withCallOptions(
     files
       .command('edit')
@@ -138,14 +149,31 @@ function addArchives(files: Command): void {
   withCallOptions(
     files
       .command('unpack')
-      .description('unpack an archive')
+      .description('unpack an archive: zip, tar, gz, zst, 7z, rar, xz or bz2')
       .argument('<server>')
       .argument('<archive>')
       .argument('[folder]', 'where to; without it, the folder of the server'),
   ).action(unpackFile);
   withCallOptions(
+    files
+      .command('pull')
+      .description('fetch a file from a URL to the server')
+      .argument('<server>')
+      .argument('<url>', 'http or https, of a public address')
+      .argument('[path]', 'where to; without it, the name in the URL, in the folder of the server'),
+  )
+    .option('--replace', 'replace a file that is there')
+    .action(pullFile);
+  withCallOptions(
     files.command('jobs').description('list long operations').argument('<server>'),
   ).action(listJobs);
+  withCallOptions(
+    files
+      .command('cancel')
+      .description('cancel a long operation')
+      .argument('<server>')
+      .argument('<job>', 'its id, as jobs lists them'),
+  ).action(cancelJob);
 }
 
 function addBin(files: Command): void {
