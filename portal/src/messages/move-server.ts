@@ -6,5 +6,4 @@ export const moveServerMessages = {
   service: 'Service',
   noService: 'This organisation has no service. Add one first.',
   submit: 'Pass it on',
-  done: (name: string) => `${name} was passed on.`,
 } as const;

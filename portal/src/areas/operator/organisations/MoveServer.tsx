@@ -20,7 +20,6 @@ export default function MoveServer({ server: { uuid, name, organisation }, onClo
       submit={text.submit}
       isFinal
       initial={EMPTY}
-      say={() => ({ title: text.done(name) })}
       refusal={({ slug, service }) => slug === null || service === null}
       write={({ slug, service }) => {
         const body = { organisation: slug ?? '', service: Number(service) };

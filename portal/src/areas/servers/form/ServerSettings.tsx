@@ -1,4 +1,4 @@
-import { Switch } from '@mantine/core';
+import { Switch, TextInput } from '@mantine/core';
 import type { DeclaredServer } from '@portcullis/client/index.ts';
 import { useQuery } from '@tanstack/react-query';
 import { useRef } from 'react';
