@@ -68,8 +68,11 @@ describe('ports of a server, and servers that are deleted, in a browser', {
     const ports = page.getByRole('region', { name: 'Ports of the server' });
     await ports.getByText('1 of 3 ports').waitFor();
     await ports.getByRole('button', { name: 'Add a port' }).click();
-    await page.getByLabel('Name').fill('voice');
-    await page.getByText('UDP', { exact: true }).click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('voice');
+    await page
+      .getByRole('radiogroup', { name: 'Protocols' })
+      .getByText('UDP', { exact: true })
+      .click();
     await page.getByRole('button', { name: 'Add a port' }).last().click();
     const row = ports.getByRole('row', { name: /7800.*voice/ });
     await row.waitFor();
