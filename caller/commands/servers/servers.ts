@@ -103,9 +103,9 @@ async function listServers(options: ListOptions): Promise<void> {
       server.allocation === undefined ? '' : placeOf(server.allocation),
       ...(open ? [describeOpenings(open.get(server.uuid) ?? [])] : []),
       String(server.service_id),
-      `${server.limits.memory} MiB`,
-      `${server.limits.cpu} %`,
-      `${server.limits.disk} MiB`,
+      server.limits.memory > 0 ? `${server.limits.memory} MiB` : 'no limit',
+      server.limits.cpu > 0 ? `${server.limits.cpu} %` : 'no limit',
+      server.limits.disk > 0 ? `${server.limits.disk} MiB` : 'no limit',
     ]),
   );
 }

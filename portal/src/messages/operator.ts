@@ -145,7 +145,7 @@ export const operatorMessages = {
     add: 'Create a server',
     about: (egg: string, node: string, place: string) => `${egg} on ${node}, ${place}`,
     limits: (memory: string, cpu: string, disk: string) =>
-      `${memory} MiB memory, ${cpu} % of a core, ${disk} MiB disk`,
+      `${memory} MiB memory, ${cpu} % of a core, ${disk} MiB disk (0: no limit)`,
     states: {
       waiting: 'Waits for its node',
       building: 'Is being built',
