@@ -617,6 +617,13 @@ export type CatalogueEntry = {
   readonly category: 'protocols' | 'games' | (string & {});
 };
 
+/** The ports as they are now. */
+export type ChangedServerPorts = {
+  readonly data: ServerPortsData;
+  /** What was accepted, and when it takes effect. */
+  readonly message: string;
+};
+
 export type CollectorInput = {
   /** ADDRESS:PORT for sFlow, NetFlow and IPFIX over UDP. */
   readonly listen: string;
@@ -952,12 +959,29 @@ export type DeclaredNode = {
   readonly addresses: readonly string[];
   /** A port expression: those that such servers get. */
   readonly ports: string;
+  /** Folders of its host for servers that name them. */
+  readonly mounts: readonly DeclaredNodeMount[];
+  /** Days for which it keeps the files of a deleted server; -1: until they are purged by hand. */
+  readonly keep_days: number;
   /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
   readonly owner: 'fleet' | 'portal' | (string & {});
 };
 
 export type DeclaredNodeAnswer = {
   readonly data: DeclaredNode;
+};
+
+export type DeclaredNodeMount = {
+  /** The name by which servers take it. */
+  readonly name: string;
+  /** A folder of the host. The node must offer it (`node --mounts`): control alone mounts nothing. */
+  readonly source: string;
+  /** Where servers see it in their container. */
+  readonly target: string;
+  /** Whether they only read it. */
+  readonly read_only: boolean;
+  /** Eggs whose servers may take it. Empty: any. */
+  readonly eggs: readonly string[];
 };
 
 export type DeclaredNodesAnswer = {
@@ -1106,6 +1130,10 @@ export type DeclaredServer = {
   readonly egg_digest: string;
   /** The label of one of the egg's images. Null: the first. */
   readonly image: string | null;
+  /** An image in place of those of the egg, with ~ in front of one that is never pulled. */
+  readonly docker_image: string | null;
+  /** A startup line in place of the egg's. */
+  readonly startup: string | null;
   readonly variables: {
     readonly [name: string]: string;
   };
@@ -1114,6 +1142,8 @@ export type DeclaredServer = {
   readonly allocations: readonly DeclaredAllocationInput[];
   /** Its ports are allowed while it runs, whatever denies them. */
   readonly open_while_running: boolean | readonly string[];
+  /** Mounts of its node that it sees. */
+  readonly mounts: readonly string[];
   /** It must not run, and is not deleted. */
   readonly suspended: boolean;
   /** When its host was started: as it was before, it is started, or it stays off. */
@@ -1134,14 +1164,24 @@ export type DeclaredServerAnswer = {
 };
 
 export type DeclaredServerLimits = {
-  /** MiB. */
+  /** MiB; 0: without limit. */
   readonly memory: number;
-  /** Percent of one core. */
+  /** Percent of one core; 0: without limit. */
   readonly cpu: number;
-  /** MiB. */
+  /** MiB; 0: without limit. */
   readonly disk: number;
   /** MiB beyond its memory; -1: all that the host has. */
   readonly swap: number;
+  /** Weight of its reads and writes of disks beside other servers. */
+  readonly io: number;
+  /** Cores of the host that it runs on: 0-3,6. Null: all. */
+  readonly cores: string | null;
+  /** Whether the kernel ends its processes when its memory is full. */
+  readonly oom: boolean;
+  /** Files, folders and links; 0: as many as its disk allows. */
+  readonly entries: number;
+  /** Ports in all when its people add some; 0: they add none. */
+  readonly ports: number;
 };
 
 export type DeclaredServersAnswer = {
@@ -1245,6 +1285,29 @@ export type DeletedFiles = {
 export type DeletedFilesMeta = {
   /** After so many days one is removed for good. */
   readonly days: number;
+};
+
+/** A server whose files are still on a node that it is no longer assigned to. */
+export type DeletedServer = {
+  readonly uuid: string;
+  readonly name: string;
+  /** The slug of its last organisation. */
+  readonly organisation: string;
+  /** Where its files are. */
+  readonly node: string;
+  readonly external_id: string | null;
+  readonly deleted_at: string;
+  /** When its files are purged. Null: not before that is requested. */
+  readonly purge_at: string | null;
+  /** Until then, begun ones too; 0: the node purges it now. */
+  readonly days_left: number | null;
+  /** It lives on another node; these are the files that it left behind. */
+  readonly moved: boolean;
+};
+
+export type DeletedServers = {
+  /** Those that are purged first before the others. */
+  readonly data: readonly DeletedServer[];
 };
 
 export type Deliveries = {
@@ -2793,6 +2856,23 @@ export type NodeInput = {
   readonly addresses?: readonly string[];
   /** A port expression: those that such servers get. */
   readonly ports?: string;
+  /** Folders of its host for servers that name them. */
+  readonly mounts?: readonly NodeMount[];
+  /** Days for which it keeps the files of a deleted server; -1: until they are purged by hand. */
+  readonly keep_days?: number;
+};
+
+export type NodeMount = {
+  /** The name by which servers take it. */
+  readonly name: string;
+  /** A folder of the host. The node must offer it (`node --mounts`): control alone mounts nothing. */
+  readonly source: string;
+  /** Where servers see it in their container. */
+  readonly target: string;
+  /** Whether they only read it. */
+  readonly read_only?: boolean;
+  /** Eggs whose servers may take it. Empty: any. */
+  readonly eggs?: readonly string[];
 };
 
 export type NodePatch = {
@@ -2802,6 +2882,8 @@ export type NodePatch = {
   readonly disk?: number | null;
   readonly addresses?: readonly string[] | null;
   readonly ports?: string | null;
+  readonly mounts?: readonly NodeMount[] | null;
+  readonly keep_days?: number | null;
 };
 
 export type NotedAddresses = {
@@ -3434,6 +3516,10 @@ export type ServerInput = {
   readonly egg_digest?: string;
   /** The label of one of the egg's images. Null: the first. */
   readonly image?: string | null;
+  /** An image in place of those of the egg, with ~ in front of one that is never pulled. */
+  readonly docker_image?: string | null;
+  /** A startup line in place of the egg's. */
+  readonly startup?: string | null;
   /** By environment name, within the egg's rules; the others have the egg's defaults. */
   readonly variables?: {
     readonly [name: string]: string | number | boolean;
@@ -3444,6 +3530,8 @@ export type ServerInput = {
   readonly allocations?: readonly AllocationInput[];
   /** Its ports are allowed while it runs, whatever denies them. */
   readonly open_while_running?: boolean | readonly string[];
+  /** Mounts of its node that it sees. */
+  readonly mounts?: readonly string[];
   /** It must not run, and is not deleted. */
   readonly suspended?: boolean;
   /** When its host was started: as it was before, it is started, or it stays off. */
@@ -3466,14 +3554,24 @@ export type ServerInvitation = {
 };
 
 export type ServerLimits = {
-  /** MiB. */
+  /** MiB; 0: without limit. */
   readonly memory: number;
-  /** Percent of one core. */
+  /** Percent of one core; 0: without limit. */
   readonly cpu: number;
-  /** MiB. */
+  /** MiB; 0: without limit. */
   readonly disk: number;
   /** MiB beyond its memory; -1: all that the host has. */
   readonly swap?: number;
+  /** Weight of its reads and writes of disks beside other servers. */
+  readonly io?: number;
+  /** Cores of the host that it runs on: 0-3,6. Null: all. */
+  readonly cores?: string | null;
+  /** Whether the kernel ends its processes when its memory is full. */
+  readonly oom?: boolean;
+  /** Files, folders and links; 0: as many as its disk allows. */
+  readonly entries?: number;
+  /** Ports in all when its people add some; 0: they add none. */
+  readonly ports?: number;
 };
 
 /** A server with an external id that its organisation has already is answered as it is. */
@@ -3493,6 +3591,10 @@ export type ServerOrder = {
   readonly egg_digest?: string;
   /** The label of one of the egg's images. Null: the first. */
   readonly image?: string | null;
+  /** An image in place of those of the egg, with ~ in front of one that is never pulled. */
+  readonly docker_image?: string | null;
+  /** A startup line in place of the egg's. */
+  readonly startup?: string | null;
   /** By environment name, within the egg's rules; the others have the egg's defaults. */
   readonly variables?: {
     readonly [name: string]: string | number | boolean;
@@ -3502,6 +3604,8 @@ export type ServerOrder = {
   readonly allocations?: readonly AllocationInput[];
   /** Its ports are allowed while it runs, whatever denies them. */
   readonly open_while_running?: boolean | readonly string[];
+  /** Mounts of its node that it sees. */
+  readonly mounts?: readonly string[];
   /** It must not run, and is not deleted. */
   readonly suspended?: boolean;
   /** When its host was started: as it was before, it is started, or it stays off. */
@@ -3526,6 +3630,10 @@ export type ServerPatch = {
   readonly egg_digest?: string | null;
   /** The label of one of the egg's images. Null: the first. */
   readonly image?: string | null;
+  /** An image in place of those of the egg, with ~ in front of one that is never pulled. */
+  readonly docker_image?: string | null;
+  /** A startup line in place of the egg's. */
+  readonly startup?: string | null;
   readonly variables?: {
     readonly [name: string]: string | number | boolean | null;
   } | null;
@@ -3534,6 +3642,12 @@ export type ServerPatch = {
     readonly cpu?: number | null;
     readonly disk?: number | null;
     readonly swap?: number | null;
+    readonly io?: number | null;
+    /** Cores of the host that it runs on: 0-3,6. Null: all. */
+    readonly cores?: string | null;
+    readonly oom?: boolean | null;
+    readonly entries?: number | null;
+    readonly ports?: number | null;
   } | null;
   readonly allocation?: {
     readonly ip?: string | null;
@@ -3541,6 +3655,7 @@ export type ServerPatch = {
   } | null;
   readonly allocations?: readonly AllocationInput[] | null;
   readonly open_while_running?: boolean | readonly string[] | null;
+  readonly mounts?: readonly string[] | null;
   readonly suspended?: boolean | null;
   readonly start_with_host?: 'as_before' | 'always' | 'never' | null;
   /** Seconds from the stop of the egg to SIGTERM. Null: as the egg says. */
@@ -3598,6 +3713,46 @@ export type ServerPort = {
   readonly variable: string | null;
   /** What the port is for. */
   readonly name: string | null;
+};
+
+export type ServerPortChange = {
+  /** What the port is for, in small letters. Unique on its server. Null: no name. */
+  readonly name?: string | null;
+  /** Left out: those of its game. */
+  readonly protocols?: ReadonlyArray<'tcp' | 'udp'>;
+};
+
+export type ServerPortOrder = {
+  /** What the port is for, in small letters. Unique on its server. Null: no name. */
+  readonly name?: string | null;
+  /** Left out: those of its game. */
+  readonly protocols?: ReadonlyArray<'tcp' | 'udp'>;
+  /** One of those that its node gives. Left out: the next free one. */
+  readonly port?: number;
+};
+
+/** The ports of a server. */
+export type ServerPorts = {
+  readonly data: ServerPortsData;
+};
+
+export type ServerPortsData = {
+  /** The first one first. */
+  readonly ports: ReadonlyArray<{
+    readonly ip: IpAddress;
+    readonly port: Port;
+    readonly protocols: ReadonlyArray<'tcp' | 'udp' | (string & {})>;
+    /** What the port is for. */
+    readonly name: string | null;
+    /** The variable that has the port. */
+    readonly variable: string | null;
+    /** Whether players are shown it: SERVER_PORT. */
+    readonly primary: boolean;
+    /** Whether its people added it. The others are the operator’s. */
+    readonly added: boolean;
+  }>;
+  /** The ports that it may have in all when people add some. 0: they add none. */
+  readonly limit: number;
 };
 
 export type ServerRightsChange = {
@@ -4525,6 +4680,46 @@ export interface X1Operations {
     headers: 'ifNoneMatch';
     result: ServerActivity;
   };
+  /** List the ports of a server. */
+  listServerPorts: {
+    params: { slice: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: ServerPorts;
+  };
+  /** Add a port to a server. */
+  addServerPort: {
+    params: { slice: string };
+    query: never;
+    body: ServerPortOrder;
+    headers: 'idempotencyKey';
+    result: ChangedServerPorts;
+  };
+  /** Set the name and protocols of a port. */
+  setServerPort: {
+    params: { slice: string; address: string; port: number };
+    query: never;
+    body: ServerPortChange;
+    headers: never;
+    result: ChangedServerPorts;
+  };
+  /** Remove a port from a server. */
+  removeServerPort: {
+    params: { slice: string; address: string; port: number };
+    query: never;
+    body: never;
+    headers: 'idempotencyKey';
+    result: ChangedServerPorts;
+  };
+  /** Make a port the first one. */
+  choosePrimaryPort: {
+    params: { slice: string; address: string; port: number };
+    query: never;
+    body: never;
+    headers: 'idempotencyKey';
+    result: ChangedServerPorts;
+  };
   /** Read the settings of a server. */
   readServerSettings: {
     params: { slice: string };
@@ -5213,6 +5408,30 @@ export interface OperatorOperations {
     headers: 'idempotencyKey';
     result: WrittenServerAnswer;
   };
+  /** List deleted servers whose files are still there. */
+  listDeletedServers: {
+    params: {};
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeletedServers;
+  };
+  /** Restore a deleted server. */
+  restoreServer: {
+    params: { uuid: string };
+    query: never;
+    body: never;
+    headers: 'idempotencyKey';
+    result: WrittenServerAnswer;
+  };
+  /** Purge the files of a deleted server now. */
+  purgeServer: {
+    params: { uuid: string };
+    query: never;
+    body: never;
+    headers: 'idempotencyKey';
+    result: DeletedServers;
+  };
   /** Read the health of the fleet. */
   readFleetHealth: {
     params: {};
@@ -5890,6 +6109,11 @@ setServerRights PUT /game-servers/{slice}/people/{person}
 removeFromServer DELETE! /game-servers/{slice}/people/{person}
 withdrawServerInvitation DELETE! /game-servers/{slice}/invitations/{invitation}
 listServerActivity GET /game-servers/{slice}/activity
+listServerPorts GET /game-servers/{slice}/ports
+addServerPort POST! /game-servers/{slice}/ports
+setServerPort PUT /game-servers/{slice}/ports/{address}/{port}
+removeServerPort DELETE! /game-servers/{slice}/ports/{address}/{port}
+choosePrimaryPort POST! /game-servers/{slice}/ports/{address}/{port}/primary
 readServerSettings GET /game-servers/{slice}/settings
 changeServerSettings PATCH /game-servers/{slice}/settings
 readAttack GET /attacks/{attack}
@@ -5975,6 +6199,9 @@ readServerEgg GET /game-servers/{uuid}/egg
 suspendServer POST! /game-servers/{uuid}/suspend
 unsuspendServer POST! /game-servers/{uuid}/unsuspend
 reinstallServer POST! /game-servers/{uuid}/reinstall
+listDeletedServers GET /deleted-servers
+restoreServer POST! /deleted-servers/{uuid}/restore
+purgeServer POST! /deleted-servers/{uuid}/purge
 readFleetHealth GET /fleet
 readEnforceCommand GET /fleet/enforce-command
 createJoinCommand POST! /fleet/{kind}/{name}/join

@@ -11,6 +11,8 @@ import {
   sentText,
   sentTextOrNull,
   textOrNull,
+  timestamp,
+  timestampOrNull,
 } from './values.ts';
 
 const { uuid: _uuid, organisation, service, name, limits, ...others } = SERVER.schema.properties;
@@ -36,6 +38,34 @@ export const ServerInput = sent(
 );
 
 export const WrittenServer = writtenSchema(SERVER, viewSchema(SERVER));
+
+const DeletedServer = object(
+  'DeletedServer',
+  'A server whose files are still on a node that it is no longer assigned to.',
+  {
+    uuid: Type.String({ format: 'uuid' }),
+    name: Type.String(),
+    organisation: Type.String({ description: 'The slug of its last organisation.' }),
+    node: Type.String({ description: 'Where its files are.' }),
+    external_id: textOrNull(),
+    deleted_at: timestamp(),
+    purge_at: timestampOrNull({
+      description: 'When its files are purged. Null: not before that is requested.',
+    }),
+    days_left: integerOrNull({
+      description: 'Until then, begun ones too; 0: the node purges it now.',
+    }),
+    moved: Type.Boolean({
+      description: 'It lives on another node; these are the files that it left behind.',
+    }),
+  },
+);
+
+export const DeletedServers = object('DeletedServers', {
+  data: Type.Array(DeletedServer, {
+    description: 'Those that are purged first before the others.',
+  }),
+});
 
 const EggHost = object('EggHost', 'A node of the fleet, and whether it can run the egg now.', {
   node: Type.String(),

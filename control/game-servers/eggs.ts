@@ -46,10 +46,11 @@ export async function saveEggs(tx: Tx, eggs: readonly FoundEgg[]): Promise<void>
         on conflict do nothing`.execute(tx);
 }
 
-/** Deletes eggs that no server uses. */
+/** Deletes eggs that no server uses, and none that was deleted and can be restored. */
 export async function sweepEggs(tx: Tx): Promise<void> {
   await sql`
-    delete from eggs where not exists (select from game_servers where egg_digest = eggs.digest)`.execute(
+    delete from eggs where not exists (select from game_servers where egg_digest = eggs.digest)
+       and not exists (select from deleted_servers where declared ->> 'egg_digest' = eggs.digest)`.execute(
     tx,
   );
 }

@@ -1,5 +1,6 @@
 import type { ServerObject } from '@portcullis/contract/schemas/declared/game-server.ts';
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
+import { withOwnStart } from '@portcullis/core/game-servers/eggs/own-start.ts';
 import { choosePlace, type PlaceNode } from '@portcullis/core/game-servers/placement.ts';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import { parsePortExpression } from '@portcullis/core/net/ports.ts';
@@ -78,15 +79,46 @@ interface Placed {
 export async function admitServer(tx: Tx, { object, before }: Placed): Promise<void> {
   const { node, limits, allocations, image, egg_digest: digest } = object;
   await requireService(tx, object);
+  await requireAble(tx, object);
   const stays = before?.object.node === node;
   const own = stays ? before.object.limits : { memory: 0, disk: 0 };
   const more = { memory: limits.memory - own.memory, disk: limits.disk - own.disk };
   const bound = JSON.stringify(allocations) !== JSON.stringify(before?.object.allocations);
   if (!stays || bound || more.memory > 0 || more.disk > 0) {
     const egg = before === null ? await loadStoredEgg(tx, digest) : null;
-    await placeServer(tx, { node, limits: more, allocations, image }, egg?.egg ?? null);
+    const { docker_image: dockerImage, startup } = object;
+    const started = egg && withOwnStart(egg.egg, { dockerImage, startup });
+    await placeServer(tx, { node, limits: more, allocations, image }, started);
   }
   if (bound) await requireFreePorts(tx, object);
+}
+
+/** 422 where the agent of its node knows no server without a limit, or does not offer what it mounts. */
+async function requireAble(tx: Tx, { node, limits, mounts }: ServerObject): Promise<void> {
+  const unlimited = (['memory', 'cpu', 'disk'] as const).find((limit) => limits[limit] === 0);
+  if (unlimited === undefined && mounts.length === 0) return;
+  const { rows } = await sql<{
+    offers: readonly { path: string }[] | null;
+    sources: Readonly<Record<string, string>>;
+  }>`
+    select engine -> 'mounts' as offers,
+           (select coalesce(jsonb_object_agg(m ->> 'name', m ->> 'source'), '{}')
+              from jsonb_array_elements(mounts) m) as sources
+      from nodes where name = ${node} and engine is not null`.execute(tx);
+  const [found] = rows;
+  // One that never connected says so when it starts the server.
+  if (found === undefined) return;
+  if (found.offers === null) {
+    const detail = `The agent of ${node} is of an older version, which knows no mounts and no server without a limit: update it first.`;
+    const pointer = unlimited === undefined ? '/mounts' : `/limits/${unlimited}`;
+    throw conflict(detail, pointer);
+  }
+  for (const [index, name] of mounts.entries()) {
+    const source = found.sources[name];
+    if (source === undefined || found.offers.some(({ path }) => path === source)) continue;
+    const detail = `${node} does not offer ${source} to servers: start its agent with --mounts ${source}.`;
+    throw conflict(detail, `/mounts/${index}`);
+  }
 }
 
 async function requireService(tx: Tx, { organisation, service }: ServerObject): Promise<void> {

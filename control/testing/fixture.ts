@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { createAdministration } from '../administration/index.ts';
 import { createAccounts, releaseHashing } from '../accounts/index.ts';
 import { createServerPeople } from '../server-people/index.ts';
+import { createPortHandlers } from '../server-ports/index.ts';
 import { createServerSettings } from '../server-settings/index.ts';
 import { sftpAccessHandlers, SftpLogins } from '../sftp/index.ts';
 import { createJoining } from '../joining/index.ts';
@@ -176,6 +177,7 @@ function peopleHandlers(publicUrl: string, gameServers: GameServers) {
   return {
     ...createAccounts({ publicUrl, mail: null }).handlers,
     ...sftpAccessHandlers(),
+    ...createPortHandlers(),
     ...createServerPeople({ publicUrl, mail: null }).handlers,
     ...createServerSettings({ gameServers, library: libraryOf(SHIPPED_EGGS) }).handlers,
   };

@@ -90,7 +90,11 @@ function noPort({ addresses }: PlaceNode): string {
     : 'has no free port at its addresses';
 }
 
-function freePort({ addresses, ports }: PlaceNode, taken: ReadonlySet<string>): Place['given'] {
+/** The first port that no server has, of the first address that has one; null: there is none. */
+export function freePort(
+  { addresses, ports }: Pick<PlaceNode, 'addresses' | 'ports'>,
+  taken: ReadonlySet<string>,
+): Place['given'] {
   for (const ip of addresses) {
     for (const { low, high } of ports) {
       for (let port = low; port <= high; port += 1) {

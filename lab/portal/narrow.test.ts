@@ -20,6 +20,7 @@ const PAGES = [
   '/groups/new',
   '/servers',
   ...tabs(`/servers/${GAME.uuid}`, 'console', 'files', 'resources', 'history', 'ports', 'build'),
+  ...tabs(`/servers/${GAME.uuid}`, 'settings'),
   ...tabs('/settings', 'keys', 'members', 'webhooks', 'organisation'),
   '/account',
   ...tabs('/operator', 'organisations', 'people', 'fleet', 'audit'),

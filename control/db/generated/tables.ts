@@ -16,6 +16,15 @@ export interface Schema {
     accepted_by: string;
     accepted_at: Generated<Date>;
   };
+  added_ports: {
+    id: GeneratedAlways<number>;
+    server: string;
+    ip: string;
+    port: number;
+    protocols: string[];
+    name: string | null;
+    created_at: Generated<Date>;
+  };
   addresses: {
     id: GeneratedAlways<number>;
     holding_id: number;
@@ -166,6 +175,17 @@ export interface Schema {
     created_at: Generated<Date>;
     deleted_generation: number | null;
     deleted_at: Date | null;
+  };
+  deleted_servers: {
+    uuid: string;
+    node_id: number;
+    organisation: string;
+    name: string;
+    declared: Json<unknown>;
+    external_id: string | null;
+    build_epoch: number;
+    deleted_at: Generated<Date>;
+    purge_at: Date | null;
   };
   detection_changes: {
     transaction: Generated<string>;
@@ -323,6 +343,17 @@ export interface Schema {
     crash_tries: Generated<number>;
     empty_files: 'bin' | 'delete' | null;
     set_by_people: Generated<string[]>;
+    io_weight: Generated<number>;
+    cores: string | null;
+    oom_killer: Generated<boolean>;
+    entry_limit: Generated<number>;
+    port_limit: Generated<number>;
+    docker_image: string | null;
+    startup: string | null;
+    mounts: Generated<string[]>;
+    chosen_ip: string | null;
+    chosen_port: number | null;
+    restored_epoch: number | null;
   };
   generations: {
     generation: number;
@@ -491,6 +522,8 @@ export interface Schema {
     engine: Json<ColumnTypes['nodes.engine']> | null;
     lost_at: Date | null;
     ports_due: Generated<Date>;
+    mounts: JsonWithDefault<unknown>;
+    keep_days: Generated<number>;
   };
   ongoing_attacks: {
     subject: string;

@@ -114,8 +114,8 @@ export class NodeHandler {
 
   async #heartbeat(name: string, beat: NodeHeartbeat): Promise<ControlReply> {
     const { db, events, powers } = this.#deps;
-    const { instance, engine, builds } = beat;
-    const recorded = await recordHeartbeat(db, { name, instance, engine, builds });
+    const { instance, engine, builds, purged } = beat;
+    const recorded = await recordHeartbeat(db, { name, instance, engine, builds, purged });
     if (recorded.kind !== 'recorded') {
       return recorded.kind === 'unknown' ? unknownNode(name) : sayHello();
     }

@@ -66,6 +66,8 @@ const BODIES: Bodies = {
   inviteMember: (n) => ({ email: `${n}@acme.example`, role: 'member' }),
   inviteToServer: (n) => ({ email: `${n}@friends.example`, rights: ['control.restart'] }),
   setServerRights: (n) => ({ rights: [n % 2 ? 'control.restart' : 'control.start'] }),
+  addServerPort: () => ({}),
+  setServerPort: (n) => ({ protocols: [n % 2 ? 'tcp' : 'udp'] }),
   changeServerSettings: (n) => ({ name: `renamed ${n}`, stop_seconds: n % 60 }),
   renameOrganisation: (n) => ({ name: `Acme ${n}` }),
   saveRuleNote: (n) => ({ note: `note ${n}`, tags: [] }),
@@ -162,8 +164,9 @@ async function operationsOf(environment: TestEnvironment): Promise<readonly Oper
     await recordHeartbeat(db, {
       name: 'node-1',
       instance,
-      engine: { kind: 'docker', version: '1', problem: null, host: null },
+      engine: { kind: 'docker', version: '1', problem: null, host: null, mounts: [] },
       builds: [],
+      purged: [],
     });
     return 200;
   };
@@ -181,7 +184,7 @@ async function prepare({ db, acme }: TestEnvironment, owner: TestClient) {
   const uuid = await addServer(db, { number: 1, name: 'server 1' });
   const ports = [{ ip: IP, port: 20_001, protocols: ['udp'], variable: null, name: 'query' }];
   await sql`
-    update game_servers set open_while_running = true, ports = ${JSON.stringify(ports)}::jsonb`.execute(
+    update game_servers set open_while_running = true, port_limit = 64, ports = ${JSON.stringify(ports)}::jsonb`.execute(
     db,
   );
   const attack = await putAttack(db, { subject: IP, startedAgo: 60, peakPps: 1_000 });
@@ -213,6 +216,8 @@ async function prepare({ db, acme }: TestEnvironment, owner: TestClient) {
     attack: String(attack),
     asn: '64500',
     kind: 'nodes',
+    address: IP,
+    port: '25565',
   };
   return (param: string, n: number): string => {
     const list = ids[param] ?? [];

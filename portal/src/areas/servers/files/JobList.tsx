@@ -1,5 +1,5 @@
 import type { FileJob } from '@portcullis/client/index.ts';
-import { Loader } from '@mantine/core';
+import { Loader, Progress } from '@mantine/core';
 import { CircleCheck, CircleX, X } from 'lucide-react';
 import { useState } from 'react';
 import { RoleIcon } from '../../../components/RoleIcon.tsx';
@@ -38,6 +38,13 @@ export function JobList({ uuid }: { readonly uuid: string }) {
                 {job.state === 'running' ? describe(job) : job.notes.join(' ') || describe(job)}
               </div>
             </div>
+            {job.state === 'running' && job.total_bytes !== null && (
+              <Progress
+                className="job-progress"
+                value={(100 * job.bytes) / Math.max(1, job.total_bytes)}
+                aria-label={text.kind(job.kind, job.state, nameOf(job.path))}
+              />
+            )}
             <div className="row-end">
               {job.state === 'running' ? (
                 <RoleIcon

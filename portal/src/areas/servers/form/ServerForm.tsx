@@ -126,7 +126,7 @@ function Chosen({ form, egg, services }: ChosenProps) {
       )}
       <fieldset className="plain">
         <legend>{text.limits}</legend>
-        <LimitFields inputProps={(path) => form.getInputProps(path)} />
+        <LimitFields inputProps={(path, how) => form.getInputProps(path, how)} />
       </fieldset>
       <PlaceFields form={form} />
     </>
