@@ -67,6 +67,7 @@ const BEYOND = [
   'DELETE /game-servers/{slice}/people/{person} game-servers.settings none',
   'DELETE /game-servers/{slice}/invitations/{invitation} game-servers.settings none',
   'GET /game-servers/{slice}/activity game-servers.settings none',
+  'GET /game-servers/{slice}/sftp game-servers.files none',
   'GET /attacks/{attack} attacks.read attack_history_api',
   'DELETE /attacks/{attack}/mitigations firewall.manage attack_history_api',
   'POST /attacks/{attack}/accept firewall.manage attack_history_api',

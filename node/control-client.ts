@@ -5,6 +5,7 @@ import { type ControlReply, PROTOCOL_VERSION } from '@portcullis/link/messages/m
 import type { NodeHeartbeat, NodePage, NodeWelcome } from '@portcullis/link/messages/node.ts';
 import type {
   SftpAdmitted,
+  SftpLine,
   SftpLogin,
   SftpRights,
   SftpSessionRef,
@@ -70,6 +71,11 @@ export class ControlClient {
   async sftpCheck(sessions: readonly SftpSessionRef[]): Promise<SftpRights['rights']> {
     const check = { kind: 'sftp.check', sessions } as const;
     return (await request(this.#link, check, 'sftp.rights')).rights;
+  }
+
+  /** Reports what people did by SFTP. */
+  async sftpActivity(batch: string, lines: readonly SftpLine[]): Promise<void> {
+    await request(this.#link, { kind: 'sftp.activity', batch, lines }, 'done');
   }
 
   #page(revision: string | null, cursor: string | null): Promise<NodePage> {

@@ -948,6 +948,8 @@ export type DeclaredNode = {
   readonly addresses: readonly string[];
   /** A port expression: those that such servers get. */
   readonly ports: string;
+  /** The name or address at which people reach its SFTP. Default: the one address on which it listens, else its first address, else that of the server. */
+  readonly sftp_host: string | null;
   /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
   readonly owner: 'fleet' | 'portal' | (string & {});
 };
@@ -2748,6 +2750,8 @@ export type NodeInput = {
   readonly addresses?: readonly string[];
   /** A port expression: those that such servers get. */
   readonly ports?: string;
+  /** The name or address at which people reach its SFTP. Default: the one address on which it listens, else its first address, else that of the server. */
+  readonly sftp_host?: string | null;
 };
 
 export type NodePatch = {
@@ -2757,6 +2761,8 @@ export type NodePatch = {
   readonly disk?: number | null;
   readonly addresses?: readonly string[] | null;
   readonly ports?: string | null;
+  /** The name or address at which people reach its SFTP. Default: the one address on which it listens, else its first address, else that of the server. */
+  readonly sftp_host?: string | null;
 };
 
 export type NotedAddresses = {
@@ -3622,6 +3628,24 @@ export type SftpPassword = {
   };
 };
 
+/** How people reach the files of a server by SFTP. */
+export type SftpPlace = {
+  readonly data: {
+    /** The name or address of its node. */
+    readonly host: string;
+    /** Null: its node serves no SFTP, or did not report it yet. */
+    readonly port: number | null;
+    /** The key of the host, as clients show it at the first connection: accept it only if it is this one. */
+    readonly fingerprint: string | null;
+    /** The end of the user: the email of the person, a dot, and this. */
+    readonly server: string;
+    /** The user of the caller; null for a key, which is no person. */
+    readonly user: string | null;
+    /** What a program such as FileZilla opens. Null without a user or a port. */
+    readonly url: string | null;
+  };
+};
+
 export type SignInRequest = {
   readonly email: string;
   readonly password: string;
@@ -4322,6 +4346,14 @@ export interface X1Operations {
     body: never;
     headers: 'ifNoneMatch';
     result: ServerActivity;
+  };
+  /** Read how to connect by SFTP. */
+  readServerSftp: {
+    params: { slice: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: SftpPlace;
   };
   /** Read an attack. */
   readAttack: {
@@ -5669,6 +5701,7 @@ setServerRights PUT /game-servers/{slice}/people/{person}
 removeFromServer DELETE! /game-servers/{slice}/people/{person}
 withdrawServerInvitation DELETE! /game-servers/{slice}/invitations/{invitation}
 listServerActivity GET /game-servers/{slice}/activity
+readServerSftp GET /game-servers/{slice}/sftp
 readAttack GET /attacks/{attack}
 cancelMitigations DELETE! /attacks/{attack}/mitigations
 acceptTraffic POST! /attacks/{attack}/accept

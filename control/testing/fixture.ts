@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { createAdministration } from '../administration/index.ts';
 import { createAccounts, releaseHashing } from '../accounts/index.ts';
 import { createServerPeople } from '../server-people/index.ts';
-import { sftpAccessHandlers, SftpLogins } from '../sftp/index.ts';
+import { sftpHandlers, SftpLogins } from '../sftp/index.ts';
 import { createJoining } from '../joining/index.ts';
 import { createHistory } from '../history/index.ts';
 import { type Access, createAccess, createKey } from '../access/index.ts';
@@ -160,7 +160,7 @@ const GOOD = { ok: true, detail: 'As it should be.' };
 function peopleHandlers(publicUrl: string) {
   return {
     ...createAccounts({ publicUrl, mail: null }).handlers,
-    ...sftpAccessHandlers(),
+    ...sftpHandlers(),
     ...createServerPeople({ publicUrl, mail: null }).handlers,
   };
 }

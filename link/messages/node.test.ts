@@ -74,6 +74,11 @@ const BEAT: NodeHeartbeat = {
   instance: 'one',
   engine: { kind: 'docker', version: '20.10', problem: null, host: null },
   builds: [BUILD],
+  sftp: {
+    port: 2_022,
+    address: null,
+    fingerprint: 'SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU',
+  },
 };
 
 describe('node messages', () => {
@@ -85,6 +90,11 @@ describe('node messages', () => {
     const { swap: _, ...limits } = SERVER.limits;
     const older = { ...PAGE, servers: [{ ...SERVER, limits }] };
     assert.deepEqual(parseReply(older), { ok: true, value: PAGE });
+  });
+
+  it('takes a heartbeat of an older node as one of a node without SFTP', () => {
+    const { sftp: _, ...older } = BEAT;
+    assert.deepEqual(parseRequest('node', older), { ok: true, value: { ...BEAT, sftp: null } });
   });
 
   it('accepts a heartbeat, and drops the fields that a newer node adds', () => {

@@ -5,7 +5,7 @@ import type {
   ServerResources,
 } from '@portcullis/core/game-servers/power.ts';
 import { egg } from './egg.ts';
-import { SFTP_NOTICES, SFTP_REPLIES, SFTP_REQUESTS } from './sftp.ts';
+import { SFTP_NOTICES, SFTP_REPLIES, SFTP_REQUESTS, sftpOfNode } from './sftp.ts';
 import {
   array,
   boolean,
@@ -153,7 +153,13 @@ export const NODE_REQUESTS = {
       revision: nullable(cursor),
     },
     /** Sent every `heartbeatMs`, and at once when a build changes. Names every server of the node. */
-    'node.heartbeat': { instance, engine, builds: array(build, MAX_SERVERS_OF_NODE) },
+    'node.heartbeat': {
+      instance,
+      engine,
+      builds: array(build, MAX_SERVERS_OF_NODE),
+      /** Null: it serves no SFTP. Older agents do not report it. */
+      sftp: withDefault(nullable(sftpOfNode), null),
+    },
   }),
   ...SFTP_REQUESTS,
 };

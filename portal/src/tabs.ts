@@ -8,6 +8,7 @@ export const TABS = {
     'history',
     'ports',
     'build',
+    'sftp',
     'people',
     'activity',
     'settings',

@@ -13,6 +13,7 @@ import { addLogs } from './logs.ts';
 import { addPeople } from './people.ts';
 import { addPower } from './power.ts';
 import { addReinstall } from './reinstall.ts';
+import { addSftp } from './sftp.ts';
 import { addShow } from './show.ts';
 
 export function addServers(program: Command): void {
@@ -31,6 +32,7 @@ A server is named by its uuid, or by its name if no other server has it.
   portcullis servers logs Survival --lines 200
   portcullis servers logs Survival --follow
   portcullis servers files ls Survival plugins
+  portcullis servers sftp Survival --user ada@example.net
   portcullis servers reinstall 6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11    after a failed build
   portcullis servers people list Survival
   portcullis servers activity Survival
@@ -51,6 +53,7 @@ If the node refuses, or a --wait times out, the exit code is 1.`,
   ).action(sendCommand);
   addLogs(servers);
   addFiles(servers);
+  addSftp(servers);
   addReinstall(servers);
   addPeople(servers);
   addActivity(servers);

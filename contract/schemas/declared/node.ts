@@ -1,7 +1,10 @@
 import { type Static, Type } from 'typebox';
 import { CLOSED } from '../values.ts';
 import { declaredKind, type Filled } from './declared-kind.ts';
-import { formed, LARGEST, list, name, wholeOrNone } from './shapes.ts';
+import { formed, LARGEST, list, name, textOrNone, wholeOrNone } from './shapes.ts';
+
+/** A name of DNS, or an address without a port. */
+const HOST_PATTERN = '^[A-Za-z0-9:][A-Za-z0-9.:-]{0,252}$';
 
 const NodeSchema = Type.Object(
   {
@@ -23,6 +26,11 @@ const NodeSchema = Type.Object(
       formed('ports', 'A port expression: those that such servers get.', 2_000, {
         default: '25565-25664',
       }),
+    ),
+    sftp_host: textOrNone(
+      'The name or address at which people reach its SFTP. Default: the one address on which it listens, else its first address, else that of the server.',
+      253,
+      HOST_PATTERN,
     ),
   },
   { ...CLOSED, description: 'A game host.' },

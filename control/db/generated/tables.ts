@@ -486,6 +486,9 @@ export interface Schema {
     engine: Json<ColumnTypes['nodes.engine']> | null;
     lost_at: Date | null;
     ports_due: Generated<Date>;
+    sftp_host: string | null;
+    sftp: Json<ColumnTypes['nodes.sftp']> | null;
+    activity_batch: string | null;
   };
   ongoing_attacks: {
     subject: string;

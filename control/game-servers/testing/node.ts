@@ -7,6 +7,7 @@ import type {
   NodeAnswer,
   NodeCall,
   NodeEngine,
+  NodeHeartbeat,
   NodeRequest,
   ServerBuild,
 } from '@portcullis/link/messages/node.ts';
@@ -25,6 +26,8 @@ export class TestNode {
   answer: (call: NodeCall) => NodeAnswer | null = () => ({ kind: 'accepted' });
   /** Programs and images that its engines can run. */
   host: NodeEngine['host'] = null;
+  /** Its SFTP server. */
+  sftp: NodeHeartbeat['sftp'] = null;
   /** Called before each answer. */
   delayMs = 0;
   readonly link: AgentSide;
@@ -66,6 +69,7 @@ export class TestNode {
       kind: 'node.heartbeat',
       instance: this.instance,
       engine: { kind: 'fake', version: '1', problem: null, host: this.host },
+      sftp: this.sftp,
       builds: builds.map((build) => ({
         epoch: 1,
         state: 'built',

@@ -20,6 +20,7 @@ const table = kindTable<NodeObject, Facts>({
     disk: ['disk_mib', 'bigint'],
     addresses: 'inet[]',
     ports: ['given_ports', 'text'],
+    sftp_host: 'text',
   },
   facts: {
     servers: sql`(select count(*) from game_servers s where s.node_id = nodes.id)`,

@@ -163,6 +163,7 @@ async function operationsOf(environment: TestEnvironment): Promise<readonly Oper
       instance,
       engine: { kind: 'docker', version: '1', problem: null, host: null },
       builds: [],
+      sftp: null,
     });
     return 200;
   };

@@ -290,6 +290,8 @@ export const operatorMessages = {
     memory: 'Memory, MiB',
     disk: 'Disk, MiB',
     givenPorts: 'Ports for game servers',
+    sftpHost: 'Host of SFTP',
+    sftpHostText: 'games.example.net, or the first address',
     exporters: 'Routers',
     exportersText:
       'One a line, with its sampling rate and the destinations of which it is believed: 192.0.2.1 1:1000 of 203.0.113.0/24, or of all.',

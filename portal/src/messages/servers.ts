@@ -70,6 +70,7 @@ export const serverMessages = {
       history: 'Crashes and attacks',
       ports: 'Ports',
       build: 'Build',
+      sftp: 'SFTP',
       people: 'People',
       activity: 'Activity',
       settings: 'Settings',

@@ -19,6 +19,7 @@ const PortsPanel = lazy(() => import('./ports/PortsPanel.tsx'));
 const ResourcesPanel = lazy(() => import('./history/ResourcesPanel.tsx'));
 const PeoplePanel = lazy(() => import('./people/PeoplePanel.tsx'));
 const ActivityPanel = lazy(() => import('./people/ActivityPanel.tsx'));
+const SftpPanel = lazy(() => import('./sftp/SftpPanel.tsx'));
 const ServerSettings = lazy(() => import('./form/ServerSettings.tsx'));
 const ConsolePanel = lazy(() => import('./console/ConsolePanel.tsx'));
 
@@ -98,6 +99,7 @@ function Shown({ server, build }: Props) {
           history: <HistoryPanel uuid={uuid} ip={build.allocation.ip} />,
           ports: <PortsPanel build={build} />,
           build: <BuildPanel server={server} build={build} />,
+          sftp: <SftpPanel uuid={uuid} rights={build.rights} />,
           people: <PeoplePanel uuid={uuid} rights={build.rights} />,
           activity: <ActivityPanel uuid={uuid} rights={build.rights} />,
           settings: <ServerSettings uuid={uuid} />,

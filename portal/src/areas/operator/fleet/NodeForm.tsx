@@ -17,12 +17,13 @@ export default function NodeForm({ name, onClose }: HostFormProps) {
       read={(signal) => personClient.readNode({ name }, { signal })}
       draftOf={draftOf}
       lacks={() => false}
-      change={({ memory, disk, addresses, ports }, { headers, ...call }) => {
+      change={({ memory, disk, addresses, ports, sftpHost }, { headers, ...call }) => {
         const body = {
           memory: numberOf(memory),
           disk: numberOf(disk),
           addresses: listOf(addresses),
           ports: ports.trim() === '' ? null : ports.trim(),
+          sftp_host: sftpHost.trim() === '' ? null : sftpHost.trim(),
         };
         return personClient.changeNode({ ...call, body }, headers);
       }}
@@ -48,15 +49,27 @@ export default function NodeForm({ name, onClose }: HostFormProps) {
             {...getInputProps('addresses')}
           />
           <TextInput className="field" label={text.givenPorts} {...getInputProps('ports')} />
+          <TextInput
+            className="field"
+            label={text.sftpHost}
+            placeholder={text.sftpHostText}
+            {...getInputProps('sftpHost')}
+          />
         </div>
       )}
     </DeclaredForm>
   );
 }
 
-function draftOf({ memory, disk, addresses, ports }: DeclaredNode) {
+function draftOf({ memory, disk, addresses, ports, sftp_host: sftpHost }: DeclaredNode) {
   const shown = (mib: number | null): number | string => mib ?? '';
-  return { memory: shown(memory), disk: shown(disk), addresses: addresses.join(', '), ports };
+  return {
+    memory: shown(memory),
+    disk: shown(disk),
+    addresses: addresses.join(', '),
+    ports,
+    sftpHost: sftpHost ?? '',
+  };
 }
 
 function numberOf(typed: number | string): number | null {
