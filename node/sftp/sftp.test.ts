@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { FILE_RIGHTS } from '@portcullis/core/access/server-rights.ts';
-import ssh2 from 'ssh2';
+import type ssh2 from 'ssh2';
 import { loadHostKey } from './host-key.ts';
 import { opened, outcome, TestDoor, UUID } from './testing/door.ts';
 

@@ -39,17 +39,17 @@ export interface SftpWorld extends TestEnvironment {
   run(command: string, args: readonly string[]): Promise<string>;
 }
 
-/** Control with its database, a node over the link, and a client that has an SFTP password of a member. */
-export async function startSftpWorld(t: TestContext): Promise<SftpWorld> {
-  const env = await startEnvironment(t);
-  const home = mkdtempSync(join(tmpdir(), 'portcullis-sftp-'));
-  const stateDir = join(home, 'node');
+/** Starts a node over the link with one server, built; its port of SFTP, and the folder of the server. */
+async function startNode(
+  t: TestContext,
+  env: TestEnvironment,
+  stateDir: string,
+): Promise<Pick<SftpWorld, 'port' | 'folder'>> {
   mkdirSync(stateDir);
   const credential = await addNode(env.db, 'node-1');
   await addServer(env.db, { number: 1, built: false });
   const egg = JSON.stringify({ ...EGG, fileDenylist: ['locked.yml'] });
   await sql`update eggs set egg = ${egg}::jsonb`.execute(env.db);
-  await sql`update people set password_hash = ${await hashPassword(PASSWORD)}`.execute(env.db);
   const listener = listen(env.databaseUrl, ['portcullis_access', 'portcullis_nodes'], (channel) => {
     const access = { kind: 'node.access' } as const;
     const assignments = { kind: 'node.assignments', nodes: ['node-1'] } as const;
@@ -69,16 +69,23 @@ export async function startSftpWorld(t: TestContext): Promise<SftpWorld> {
   t.after(async () => {
     await node.stop();
     await listener.stop();
-    rmSync(home, { recursive: true, force: true });
   });
-  const folder = join(stateDir, 'servers', UUID);
   await eventually('the server is built', async () => {
     const { rows } = await sql`select from game_servers where build_state = 'built'`.execute(
       env.db,
     );
     return rows.length > 0;
   });
-  const port = (await node.sftpPort) ?? 0;
+  return { port: (await node.sftpPort) ?? 0, folder: join(stateDir, 'servers', UUID) };
+}
+
+/** Control with its database, a node over the link, and a client that has an SFTP password of a member. */
+export async function startSftpWorld(t: TestContext): Promise<SftpWorld> {
+  const env = await startEnvironment(t);
+  const home = mkdtempSync(join(tmpdir(), 'portcullis-sftp-'));
+  const { port, folder } = await startNode(t, env, join(home, 'node'));
+  t.after(() => rmSync(home, { recursive: true, force: true }));
+  await sql`update people set password_hash = ${await hashPassword(PASSWORD)}`.execute(env.db);
   writeFileSync(join(home, 'ask'), '#!/bin/sh\nexec cat "$0.secret"\n', { mode: 0o700 });
   const password = await makePassword(env, home);
   const clientEnv = {

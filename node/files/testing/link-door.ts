@@ -68,14 +68,8 @@ export class LinkDoor implements TestedDoor {
 }
 
 function pathsOf(operation: FileOperation): readonly string[] {
-  switch (operation.kind) {
-    case 'move':
-      return operation.moves.flatMap(({ from, to }) => [from, to]);
-    case 'delete':
-      return operation.paths;
-    case 'setMode':
-      return operation.files.map(({ path }) => path);
-    default:
-      return 'path' in operation ? [operation.path] : [];
-  }
+  if (operation.kind === 'move') return operation.moves.flatMap(({ from, to }) => [from, to]);
+  if (operation.kind === 'delete') return operation.paths;
+  if (operation.kind === 'setMode') return operation.files.map(({ path }) => path);
+  return 'path' in operation ? [operation.path] : [];
 }
