@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { request } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -23,7 +23,6 @@ const SERVER = `/api/x1/game-servers/${UUID}`;
 const START_MS = 60_000;
 
 interface Reply {
-  readonly status: number;
   readonly cookie: string;
   readonly data: Readonly<Record<string, unknown>>;
 }
@@ -76,7 +75,7 @@ describe('sessions of SFTP over processes', { skip: skipUnless(NEEDS) }, () => {
   }
 
   /** An operation of the portal, as the friend. */
-  function call(method: string, path: string, body?: object): Promise<Reply> {
+  async function call(method: string, path: string, body?: object): Promise<Reply> {
     const sent = body === undefined ? '' : JSON.stringify(body);
     const headers = {
       'x-portcullis-csrf': '1',
@@ -84,21 +83,14 @@ describe('sessions of SFTP over processes', { skip: skipUnless(NEEDS) }, () => {
       ...(sent !== '' && { 'content-type': 'application/json' }),
     };
     const socketPath = join(dirname(stack.fleetFile), 'api.sock');
-    return new Promise((resolve, reject) => {
-      const asked = request(
-        { socketPath, method, path: `/api/portal${path}`, headers },
-        (reply) => {
-          void text(reply).then((whole) => {
-            assert.ok((reply.statusCode ?? 0) < 300, `${method} ${path}: ${whole}`);
-            const [set = ''] = reply.headers['set-cookie'] ?? [];
-            const { data = {} } = JSON.parse(whole) as { data?: Reply['data'] };
-            resolve({ status: reply.statusCode ?? 0, cookie: set.split(';')[0] ?? '', data });
-          }, reject);
-        },
-      );
-      asked.on('error', reject);
-      asked.end(sent);
-    });
+    const asked = request({ socketPath, method, path: `/api/portal${path}`, headers });
+    asked.end(sent);
+    const [reply] = (await once(asked, 'response')) as [IncomingMessage];
+    const whole = await text(reply);
+    assert.ok((reply.statusCode ?? 0) < 300, `${method} ${path}: ${whole}`);
+    const [set = ''] = reply.headers['set-cookie'] ?? [];
+    const { data = {} } = JSON.parse(whole) as { data?: Reply['data'] };
+    return { cookie: set.split(';')[0] ?? '', data };
   }
 
   async function makePassword(): Promise<number> {
