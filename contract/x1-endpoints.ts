@@ -23,7 +23,6 @@ import { X1_FILTER_ENDPOINTS } from './operations/x1-filters.ts';
 import { X1_SAMPLE_ENDPOINTS } from './operations/x1-samples.ts';
 import { X1_FILE_ENDPOINTS } from './operations/x1-files.ts';
 import { X1_GAME_SERVER_ENDPOINTS } from './operations/game-servers.ts';
-import { X1_SFTP_ENDPOINTS } from './operations/x1-sftp.ts';
 import { SERVER_PEOPLE_ENDPOINTS } from './operations/server-people.ts';
 import * as examples from './operations/x1-examples.ts';
 import {
@@ -282,7 +281,6 @@ export const X1_ENDPOINTS = [
   ...X1_GAME_SERVER_ENDPOINTS,
   ...X1_FILE_ENDPOINTS,
   ...SERVER_PEOPLE_ENDPOINTS,
-  ...X1_SFTP_ENDPOINTS,
   ...X1_ATTACK_ENDPOINTS,
   ...X1_EVENT_ENDPOINTS,
 ] as const satisfies readonly Endpoint[];

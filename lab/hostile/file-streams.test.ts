@@ -346,7 +346,10 @@ test('two uploads at once to one path: the newer one counts', async (t) => {
   });
   older.write('old');
   const uploads = join(files.folder, '.portcullis', 'uploads');
-  await eventually('the older one began', async () => existsSync(uploads) && readdirSync(uploads).length > 0);
+  await eventually(
+    'the older one began',
+    async () => existsSync(uploads) && readdirSync(uploads).length > 0,
+  );
   const newer = await put('path=a&offset=0&size=3', Buffer.from('new'));
   assert.equal(newer.body.data?.done, true);
   assert.equal(await answered, 422);

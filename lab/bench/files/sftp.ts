@@ -1,19 +1,16 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { scratchRoot } from '@portcullis/control/db/scratch.ts';
-import { FILE_RIGHTS } from '@portcullis/core/access/server-rights.ts';
-import { createMeasureDisk } from '@portcullis/node/disk/measure.ts';
-import { FileService } from '@portcullis/node/files/service.ts';
-import { SftpDoor } from '@portcullis/node/sftp/door.ts';
+import { sql } from 'kysely';
+import type { FileHost } from '../../stack/file-host.ts';
 import { confineSshd } from '../../stack/sshd.ts';
 import { eventually } from '../../system/stack-fixture.ts';
 import type { Row } from '../report.ts';
 
-const UUID = '6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11';
+const EMAIL = 'bench@example.net';
 const LARGE_MB = 500;
 const SMALL_FILES = 2_000;
 const SMALL_BYTES = 4_096;
@@ -42,11 +39,15 @@ const NAMES: Readonly<Record<Operation, string>> = {
 };
 
 /** Measures SFTP of a node beside OpenSSH's own server, by OpenSSH's client, in turns on the same disk. */
-export async function sftpRows(say: (line: string) => void): Promise<readonly Row[]> {
-  const home = mkdtempSync(join(scratchRoot(), 'pcl-bench-sftp-'));
+export async function sftpRows(
+  host: FileHost,
+  say: (line: string) => void,
+): Promise<readonly Row[]> {
+  // On the disk of the server's files.
+  const home = mkdtempSync(join(host.home, 'sftp-'));
   try {
     prepare(home);
-    const [ours, theirs] = [await serveOurs(home), await serveTheirs(home)];
+    const [ours, theirs] = [await serveOurs(host, home), await serveTheirs(home)];
     try {
       const taken = new Map<string, number[]>();
       for (let round = 0; round < ROUNDS; round += 1) {
@@ -69,7 +70,6 @@ export async function sftpRows(say: (line: string) => void): Promise<readonly Ro
         return { name: NAMES[operation], value, unit, baseline: rate('theirs'), goal: GOAL };
       });
     } finally {
-      await ours.stop();
       await theirs.stop();
     }
   } finally {
@@ -83,46 +83,20 @@ function prepare(home: string): void {
   for (let count = 0; count < SMALL_FILES; count += 1)
     writeFileSync(join(home, 'small', `${count}`), Buffer.alloc(SMALL_BYTES, `${count}`));
   execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', join(home, 'id')]);
-  for (const name of ['ours', 'theirs']) mkdirSync(join(home, name));
+  mkdirSync(join(home, 'theirs'));
 }
 
-/** The door of the node with its process, over a folder; a control that admits the key. */
-async function serveOurs(home: string): Promise<Served> {
-  const folder = join(home, 'ours');
-  const log = { debug: none, info: none, warn: none, error: none };
-  const measure = createMeasureDisk();
-  const files: FileService = new FileService({
-    find: () => ({ limitMib: 0, denylist: [] }),
-    uuids: () => [UUID],
-    openFolder: async () => ({ folder, owner: null, notice: null }),
-    measureServer: async () => undefined,
-    measure,
-    log,
-  });
-  const session = { person: 1, server: UUID, credential: 'key:1' };
-  const door = new SftpDoor({
-    listen: { host: '127.0.0.1', port: 0 },
-    stateDir: join(home, 'state'),
-    files,
-    log,
-    onChange: none,
-    control: {
-      sftpLogin: async () => ({
-        kind: 'sftp.admitted',
-        session,
-        actor: 'bench',
-        rights: FILE_RIGHTS,
-      }),
-      sftpCheck: async (sessions) => sessions.map(() => FILE_RIGHTS),
-      sftpActivity: async () => undefined,
-    },
-  });
-  door.start();
-  const stop = async (): Promise<void> => {
-    await door.stop();
-    await files.stop();
-  };
-  return { port: await door.listening, user: `a@b.example.${UUID}`, folder, stop };
+/** The node, asked by the key of a member. */
+async function serveOurs(host: FileHost, home: string): Promise<Served> {
+  const key = readFileSync(join(home, 'id.pub'), 'utf8').split(' ')[1] ?? '';
+  await sql`
+    with p as (insert into people (email, name, password_hash)
+                 values (${EMAIL}, 'Bench', 'none') returning id),
+         m as (insert into members (organisation_id, person_id, role) select 1, id, 'member' from p)
+    insert into person_ssh_keys (person_id, name, type, public_key)
+    select id, 'bench', 'ssh-ed25519', ${Buffer.from(key, 'base64')} from p`.execute(host.db);
+  const { sftpPort: port, folder } = host;
+  return { port, user: `${EMAIL}.${host.uuid}`, folder, stop: async () => undefined };
 }
 
 async function serveTheirs(home: string): Promise<Served> {

@@ -20,6 +20,7 @@ const PORT = 2_022;
 const RIGHTS = ['file.sftp', 'file.read', 'file.read-content', 'file.create'];
 const LISTEN = 'PORTCULLIS_NODE_SFTP_LISTEN';
 const SERVER = `/api/x1/game-servers/${UUID}`;
+const PUBLIC_URL = 'http://localhost:8080';
 const START_MS = 60_000;
 
 interface Reply {
@@ -40,7 +41,8 @@ describe('sessions of SFTP over processes', { skip: skipUnless(NEEDS) }, () => {
     process.env[LISTEN] = `127.0.0.1:${PORT}`;
     stack = await startStack(internet, {
       fleet: fleetOf(false),
-      args: ['--enforce', '--engine', 'process'],
+      // People sign in over https, or at this name.
+      args: ['--enforce', '--engine', 'process', '--public-url', PUBLIC_URL],
     }).finally(() => delete process.env[LISTEN]);
     await eventually(
       'the server is built, and its SFTP reported',
@@ -78,6 +80,7 @@ describe('sessions of SFTP over processes', { skip: skipUnless(NEEDS) }, () => {
   async function call(method: string, path: string, body?: object): Promise<Reply> {
     const sent = body === undefined ? '' : JSON.stringify(body);
     const headers = {
+      host: new URL(PUBLIC_URL).host,
       'x-portcullis-csrf': '1',
       cookie,
       ...(sent !== '' && { 'content-type': 'application/json' }),
@@ -137,8 +140,8 @@ describe('sessions of SFTP over processes', { skip: skipUnless(NEEDS) }, () => {
       exited.then(async () => assert.fail(await errors)),
     ]);
     client.stdout?.resume();
-    const begunMs = performance.now();
     await end();
+    const begunMs = performance.now();
     // At its prompt it does not notice that its connection has ended.
     const asking = setInterval(() => client.stdin?.write('ls\n'), 50);
     await exited.finally(() => clearInterval(asking));
