@@ -81,9 +81,9 @@ export class SftpChannel {
         length: Math.min(length, MAX_READ),
       } as const;
       this.#take(id, async () => {
-        const { _buffer: buffered } = insideOf(this.#sftp);
-        // A client that reads no answers makes no others.
-        while (buffered.length > 0 || !this.#options.hasRoom()) await delay(ROOM_MS);
+        const inside = insideOf(this.#sftp);
+        // A client that reads no answers makes no others. The library replaces its list of those that wait.
+        while (inside._buffer.length > 0 || !this.#options.hasRoom()) await delay(ROOM_MS);
         return this.#options.perform(operation);
       });
     });

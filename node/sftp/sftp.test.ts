@@ -108,6 +108,18 @@ test('an upload has no half under its name: the old file stays until its end, an
   assert.ok(Buffer.isBuffer(made) && !existsSync(join(host.files.folder, 'new')));
 });
 
+test('gives a client that asks for more than it takes all that it asked for', async (t) => {
+  const host = await new TestDoor(t).start();
+  const large = Buffer.alloc(40 * 1024 * 1024, 'portcullis');
+  host.files.put('large', large);
+  const sftp = await host.sftp();
+  const copy = join(host.files.outside, 'copy');
+  // Eight times the window of the channel.
+  const options = { concurrency: 512, chunkSize: 32_768 };
+  assert.equal(await outcome((done) => sftp.fastGet('large', copy, options, done)), 'ok');
+  assert.ok(readFileSync(copy).equals(large));
+});
+
 test('what arrived of a new file stays when its client is lost, so that it can go on', async (t) => {
   const host = await new TestDoor(t).start();
   const client = await host.connect();
