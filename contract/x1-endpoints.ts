@@ -24,6 +24,7 @@ import { X1_SAMPLE_ENDPOINTS } from './operations/x1-samples.ts';
 import { X1_FILE_ENDPOINTS } from './operations/x1-files.ts';
 import { X1_GAME_SERVER_ENDPOINTS } from './operations/game-servers.ts';
 import { SERVER_PEOPLE_ENDPOINTS } from './operations/server-people.ts';
+import { SERVER_SETTINGS_ENDPOINTS } from './operations/server-settings.ts';
 import * as examples from './operations/x1-examples.ts';
 import {
   AcceptedAddress,
@@ -281,6 +282,7 @@ export const X1_ENDPOINTS = [
   ...X1_GAME_SERVER_ENDPOINTS,
   ...X1_FILE_ENDPOINTS,
   ...SERVER_PEOPLE_ENDPOINTS,
+  ...SERVER_SETTINGS_ENDPOINTS,
   ...X1_ATTACK_ENDPOINTS,
   ...X1_EVENT_ENDPOINTS,
 ] as const satisfies readonly Endpoint[];

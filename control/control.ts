@@ -5,11 +5,12 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { createAccounts, releaseHashing } from './accounts/index.ts';
 import { createServerPeople } from './server-people/index.ts';
+import { createServerSettings } from './server-settings/index.ts';
 import { prepareLinkFolder, prepareNodeFolder } from './root-rights.ts';
 import { createAccess, sessionCookieName, type Access } from './access/index.ts';
 import { createAdministration } from './administration/index.ts';
 import { openTracing, type Tracing } from './tracing.ts';
-import { SHIPPED_EGGS } from './fleet-file/read/egg-files.ts';
+import { libraryOf, SHIPPED_EGGS } from './fleet-file/read/egg-files.ts';
 import { createDetection, type Detection, sweepAttacks } from './detection/index.ts';
 import { type Collectors, createCollectors } from './collectors/index.ts';
 import { type ControlConfig, ownHosts } from './config/config.ts';
@@ -231,6 +232,7 @@ function composeAreas(deps: AreaDeps) {
     ...createAccounts({ publicUrl, mail }).handlers,
     ...sftpHandlers(),
     ...createServerPeople({ publicUrl, mail }).handlers,
+    ...createServerSettings({ gameServers, library: libraryOf(SHIPPED_EGGS) }).handlers,
     ...administrationOf(config, webhooks, gameServers).handlers,
     ...createJoining().handlers,
     ...events.handlers,

@@ -50,6 +50,8 @@ export interface NodeAgentOptions {
   readonly route: StreamRoute;
   /** Opens the folder of a server for its people. */
   readonly openFolder: FileServiceOptions['openFolder'];
+  /** The bounds of pulls from URLs. */
+  readonly pulls: FileServiceOptions['pulls'];
   /** Where people connect by SFTP; null: nowhere. */
   readonly sftp: Pick<SftpDoorOptions, 'listen' | 'stateDir'> | null;
 }
@@ -122,7 +124,7 @@ export class NodeAgent {
     link.onRefused((reason) => this.#log.error({ reason }, 'control refuses this node'));
     link.onNotice((notice) => {
       if (notice.kind === 'node.assignments') this.#session.poke();
-      if (notice.kind === 'node.access') void this.#sftp?.check();
+      if (notice.kind === 'node.access') this.#checkRights();
     });
     link.onCall(async (call) => {
       if (call.kind === 'node.image') return this.#makeImage(call.name);
@@ -160,7 +162,7 @@ export class NodeAgent {
   }
 
   #createFiles(): FileService {
-    const { openFolder, disk, route, log } = this.#options;
+    const { openFolder, disk, pulls, route, log } = this.#options;
     return new FileService({
       find: (uuid) =>
         this.#servers.get(uuid)?.fileSettings ?? 'The node does not have this server.',
@@ -171,6 +173,8 @@ export class NodeAgent {
         if (guarded !== null) await this.#disk.measure(guarded, AbortSignal.timeout(MEASURE_MS));
       },
       measure: disk.measure,
+      pulls,
+      checkCallers: (callers) => this.#control.filesCheck(callers),
       route,
       log,
     });
@@ -213,7 +217,13 @@ export class NodeAgent {
     }
     for (const [uuid, server] of this.#servers) if (!assigned.has(uuid)) server.retire();
     // Servers that were suspended or moved away.
+    this.#checkRights();
+  }
+
+  /** Ends what people and keys do whose rights have ended. */
+  #checkRights(): void {
     void this.#sftp?.check();
+    void this.#files.checkRights();
   }
 
   #serverOf(uuid: string): Server {

@@ -2,7 +2,7 @@ import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import type { KnownCollector } from '../collectors/index.ts';
 import type { EdgeStatus } from '../fleet/index.ts';
 import type { EggHost } from '../operator/egg-hosts.ts';
-import type { NodeStatus } from '../game-servers/index.ts';
+import { type NodeStatus, variableView } from '../game-servers/index.ts';
 import { viewOf } from '../http/operations/view.ts';
 
 export function edgeView({
@@ -32,11 +32,10 @@ export function eggView(name: string, egg: Egg, hosts: readonly EggHost[]) {
     title: egg.name,
     description: egg.description,
     images: egg.images.map(({ label }) => label),
-    variables: egg.variables.map(({ env, name: called, defaultValue, rules }) => ({
-      env,
-      name: called,
-      default: defaultValue,
-      rules,
+    variables: egg.variables.map((variable) => ({
+      ...variableView(variable),
+      viewable: variable.viewable,
+      editable: variable.editable,
     })),
     hosts,
   };

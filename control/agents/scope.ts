@@ -144,6 +144,7 @@ const SPEECH: {
   'sftp.login': 'itself',
   'sftp.check': 'itself',
   'sftp.activity': 'itself',
+  'files.check': 'itself',
   'edge.confirm': {
     isSilent: ({ refused }) => refused.length === 0,
     bind: (request, scope, keep) => ({

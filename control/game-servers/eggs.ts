@@ -25,8 +25,16 @@ export async function loadStoredEgg(
     db,
   );
   const [row] = rows;
-  return row === undefined ? null : { egg: row.egg, digest, notes: [] };
+  return row === undefined ? null : { egg: whole(row.egg), digest, notes: [] };
 }
+
+/** Completes an egg that an earlier version stored, which kept nothing for the people of a server. */
+function whole(egg: Egg): Egg {
+  const variables = egg.variables.map((variable) => ({ ...NOT_FOR_PEOPLE, ...variable }));
+  return { ...egg, variables };
+}
+
+const NOT_FOR_PEOPLE = { description: '', viewable: false, editable: false } as const;
 
 /** Stores eggs, each once for all servers. */
 export async function saveEggs(tx: Tx, eggs: readonly FoundEgg[]): Promise<void> {

@@ -24,6 +24,7 @@ const RATES: Readonly<Record<AgentRequest['kind'] | 'greeting', BucketSize>> = {
   'sftp.login': { capacity: 200, perSecond: 50 },
   'sftp.check': { capacity: 50, perSecond: 10 },
   'sftp.activity': { capacity: 20, perSecond: 2 },
+  'files.check': { capacity: 50, perSecond: 10 },
   'collector.report': { capacity: 20, perSecond: 2 },
   'edge.drops': { capacity: 40, perSecond: 5 },
   // A bucket of samples is a quarter of a second.

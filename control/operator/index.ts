@@ -9,6 +9,7 @@ export {
 } from './apply.ts';
 export { culpritOf } from './culprit.ts';
 export { operate, saveByHand, saveDeclared } from './by-hand.ts';
+export { changeForPeople, isOfFile } from './by-people.ts';
 export { type DeclaredObjects, readObjects } from './file/objects.ts';
 export { FORMS, parseMoment, sentence } from './forms.ts';
 export { type EggLibrary, type Kind, type Made, NOTHING_OUTSIDE, type Outside } from './kind.ts';
@@ -22,4 +23,5 @@ export {
   type PlanSink,
 } from './plan.ts';
 export { server } from './kinds/game-server.ts';
-export { PRIMARY } from './kinds/server-table.ts';
+export { settingsOf } from './people-settings.ts';
+export { PRIMARY, type StoredServer } from './kinds/server-table.ts';

@@ -1,8 +1,9 @@
-import { SHIPPED_EGGS } from '../fleet-file/read/egg-files.ts';
+import { libraryOf, SHIPPED_EGGS } from '../fleet-file/read/egg-files.ts';
 import { sql } from 'kysely';
 import { createAdministration } from '../administration/index.ts';
 import { createAccounts, releaseHashing } from '../accounts/index.ts';
 import { createServerPeople } from '../server-people/index.ts';
+import { createServerSettings } from '../server-settings/index.ts';
 import { sftpHandlers, SftpLogins } from '../sftp/index.ts';
 import { createJoining } from '../joining/index.ts';
 import { createHistory } from '../history/index.ts';
@@ -161,11 +162,12 @@ const ADMINISTRATION = {
 
 const GOOD = { ok: true, detail: 'As it should be.' };
 
-function peopleHandlers(publicUrl: string) {
+function peopleHandlers(publicUrl: string, gameServers: GameServers) {
   return {
     ...createAccounts({ publicUrl, mail: null }).handlers,
     ...sftpHandlers(),
     ...createServerPeople({ publicUrl, mail: null }).handlers,
+    ...createServerSettings({ gameServers, library: libraryOf(SHIPPED_EGGS) }).handlers,
   };
 }
 
@@ -197,7 +199,7 @@ function serverDeps({
       ...firewall.handlers,
       ...gameServers.handlers,
       ...history.handlers,
-      ...peopleHandlers(publicUrl),
+      ...peopleHandlers(publicUrl, gameServers),
       ...createJoining().handlers,
       ...createAdministration({
         ...ADMINISTRATION,

@@ -19,7 +19,7 @@ const PAGES = [
   '/groups',
   '/groups/new',
   '/servers',
-  ...tabs(`/servers/${GAME.uuid}`, 'console', 'resources', 'history', 'ports', 'build'),
+  ...tabs(`/servers/${GAME.uuid}`, 'console', 'files', 'resources', 'history', 'ports', 'build'),
   ...tabs('/settings', 'keys', 'members', 'webhooks', 'organisation'),
   '/account',
   ...tabs('/operator', 'organisations', 'people', 'fleet', 'audit'),

@@ -102,11 +102,7 @@ export async function expireUploads(gate: Gate, nowMs: number): Promise<void> {
 }
 
 /** Throws unless the caller may write a file at this path as it is now. */
-async function requireWritable(
-  gate: Gate,
-  path: FilePath,
-  expected: string | null,
-): Promise<void> {
+async function requireWritable(gate: Gate, path: FilePath, expected: string | null): Promise<void> {
   const isThere = await exists(gate, path);
   if (!isThere) {
     gate.require('file.create');

@@ -10,10 +10,10 @@ import { BuildPanel } from './BuildPanel.tsx';
 import { placeOf } from './place.ts';
 import { PowerButtons } from './PowerButtons.tsx';
 import { useBuild, useServer } from './queries.ts';
-import { useSession } from '../../session/session.ts';
 import { ServerFacts } from './ServerFacts.tsx';
 import { StatePill } from './StatePill.tsx';
 
+const FilesPanel = lazy(() => import('./files/FilesPanel.tsx'));
 const HistoryPanel = lazy(() => import('./history/HistoryPanel.tsx'));
 const PortsPanel = lazy(() => import('./ports/PortsPanel.tsx'));
 const ResourcesPanel = lazy(() => import('./history/ResourcesPanel.tsx'));
@@ -21,6 +21,7 @@ const PeoplePanel = lazy(() => import('./people/PeoplePanel.tsx'));
 const ActivityPanel = lazy(() => import('./people/ActivityPanel.tsx'));
 const SftpPanel = lazy(() => import('./sftp/SftpPanel.tsx'));
 const ServerSettings = lazy(() => import('./form/ServerSettings.tsx'));
+const SettingsPanel = lazy(() => import('./settings/SettingsPanel.tsx'));
 const ConsolePanel = lazy(() => import('./console/ConsolePanel.tsx'));
 
 const text = messages.server;
@@ -55,7 +56,6 @@ interface Props {
 
 function Shown({ server, build }: Props) {
   const { uuid, name } = server;
-  const { person } = useSession();
   return (
     <>
       <PageHeader
@@ -85,7 +85,6 @@ function Shown({ server, build }: Props) {
       <TabShell
         path="/servers/$uuid"
         titles={text.tabs}
-        hidden={person?.operator === true ? [] : ['settings']}
         panels={{
           console: (
             <ConsolePanel
@@ -95,6 +94,7 @@ function Shown({ server, build }: Props) {
               isRunning={server.state === 'running'}
             />
           ),
+          files: <FilesPanel uuid={uuid} rights={build.rights} isBuilt={server.provisioned} />,
           resources: <ResourcesPanel server={server} />,
           history: <HistoryPanel uuid={uuid} ip={build.allocation.ip} />,
           ports: <PortsPanel build={build} />,
@@ -102,7 +102,7 @@ function Shown({ server, build }: Props) {
           sftp: <SftpPanel uuid={uuid} rights={build.rights} />,
           people: <PeoplePanel uuid={uuid} rights={build.rights} />,
           activity: <ActivityPanel uuid={uuid} rights={build.rights} />,
-          settings: <ServerSettings uuid={uuid} />,
+          settings: <SettingsPanel uuid={uuid} name={name} rights={build.rights} />,
         }}
       />
     </>
