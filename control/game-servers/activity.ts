@@ -45,7 +45,7 @@ interface Doer extends Pick<Actor, 'kind' | 'name' | 'source'> {
   readonly door: Door;
 }
 
-/** What was done with a server. */
+/** An action that was done with a server. */
 interface Done {
   readonly action: string;
   readonly detail: Readonly<Record<string, unknown>>;

@@ -48,7 +48,7 @@ export type SftpSessionRef = Static<typeof session>;
 
 const path = parsedBy((value) => parsePath(value).ok, 'a path', MAX_PATH_LENGTH);
 
-/** What a person did to files; many of one kind in one folder are one line. */
+/** Operations of a person on files; many of one kind in one folder are one line. */
 const line = object({
   session,
   source: address,

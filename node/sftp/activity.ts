@@ -8,7 +8,7 @@ import {
   type SftpSessionRef,
 } from '@portcullis/link/messages/sftp.ts';
 
-/** What is done again within this time is the same line. */
+/** The time within which the same again is the same line. */
 const LINE_MS = 60_000;
 const TICK_MS = 1_000;
 /** Folders of one server with lines of their own; what is done in further ones is a line of the whole server. */

@@ -20,7 +20,6 @@ const ResourcesPanel = lazy(() => import('./history/ResourcesPanel.tsx'));
 const PeoplePanel = lazy(() => import('./people/PeoplePanel.tsx'));
 const ActivityPanel = lazy(() => import('./people/ActivityPanel.tsx'));
 const SftpPanel = lazy(() => import('./sftp/SftpPanel.tsx'));
-const ServerSettings = lazy(() => import('./form/ServerSettings.tsx'));
 const SettingsPanel = lazy(() => import('./settings/SettingsPanel.tsx'));
 const ConsolePanel = lazy(() => import('./console/ConsolePanel.tsx'));
 
