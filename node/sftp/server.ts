@@ -11,7 +11,7 @@ export interface SftpServerOptions {
 }
 
 /**
- * What every client of today has, and the processor computes: no compression, which one packet could make a thousand, and
+ * Algorithms that every client of today has, and the processor computes: no compression, which one packet could make a thousand, and
  * no groups of Diffie and Hellman, whose work a client without a login could ask for.
  */
 const ALGORITHMS: ssh2.Algorithms = {

@@ -304,7 +304,7 @@ function pathOf(text: string): FilePath {
   throw new FileRefusal('not_found', `The path ${path.reason}.`);
 }
 
-/** What the library puts in the place of bytes that are no UTF-8. */
+/** The character that the library puts in the place of bytes that are no UTF-8. */
 const REPLACED = '\uFFFD';
 
 /** The path of what is made. Two names that differ only in such bytes would be one. */

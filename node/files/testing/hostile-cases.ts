@@ -63,7 +63,7 @@ function assertAll(outcomes: ReadonlyMap<string, Outcome>, is: RegExp, about: st
 const REFUSED = /^(?!done$)/;
 const DENIED = /^denied$/;
 
-/** What callers and games did to peers, by the names of their CVEs. Every door passes every case. */
+/** Attacks on peers by callers and games, by the names of their CVEs. Every door passes every case. */
 export const HOSTILE_CASES: readonly HostileCase[] = [
   {
     name: 'follows no link out of the folder, on the way (CVE-2023-25152, CVE-2023-25168)',
