@@ -77,6 +77,7 @@ const BEYOND = [
   'PUT /game-servers/{slice}/ports/{address}/{port} game-servers.settings none',
   'POST /game-servers/{slice}/ports/{address}/{port}/primary game-servers.settings none',
   'DELETE /game-servers/{slice}/ports/{address}/{port} game-servers.settings none',
+  'GET /game-servers/{slice}/sftp game-servers.files none',
   'GET /game-servers/{slice}/settings game-servers.settings none',
   'PATCH /game-servers/{slice}/settings game-servers.settings none',
   'GET /attacks/{attack} attacks.read attack_history_api',

@@ -963,6 +963,8 @@ export type DeclaredNode = {
   readonly mounts: readonly DeclaredNodeMount[];
   /** Days for which it keeps the files of a deleted server; -1: until they are purged by hand. */
   readonly keep_days: number;
+  /** The name or address at which people reach its SFTP. Default: the one address on which it listens, else its first address, else that of the server. */
+  readonly sftp_host: string | null;
   /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
   readonly owner: 'fleet' | 'portal' | (string & {});
 };
@@ -2860,6 +2862,8 @@ export type NodeInput = {
   readonly mounts?: readonly NodeMount[];
   /** Days for which it keeps the files of a deleted server; -1: until they are purged by hand. */
   readonly keep_days?: number;
+  /** The name or address at which people reach its SFTP. Default: the one address on which it listens, else its first address, else that of the server. */
+  readonly sftp_host?: string | null;
 };
 
 export type NodeMount = {
@@ -2884,6 +2888,8 @@ export type NodePatch = {
   readonly ports?: string | null;
   readonly mounts?: readonly NodeMount[] | null;
   readonly keep_days?: number | null;
+  /** The name or address at which people reach its SFTP. Default: the one address on which it listens, else its first address, else that of the server. */
+  readonly sftp_host?: string | null;
 };
 
 export type NotedAddresses = {
@@ -3937,6 +3943,24 @@ export type SftpPassword = {
   };
 };
 
+/** How people reach the files of a server by SFTP. */
+export type SftpPlace = {
+  readonly data: {
+    /** The name or address of its node. */
+    readonly host: string;
+    /** Null: its node serves no SFTP, or did not report it yet. */
+    readonly port: number | null;
+    /** The key of the host, as clients show it at the first connection: accept it only if it is this one. */
+    readonly fingerprint: string | null;
+    /** The end of the user: the email of the person, a dot, and this. */
+    readonly server: string;
+    /** The user of the caller; null for a key, which is no person. */
+    readonly user: string | null;
+    /** What a program such as FileZilla opens. Null without a user or a port. */
+    readonly url: string | null;
+  };
+};
+
 export type SignInRequest = {
   readonly email: string;
   readonly password: string;
@@ -4679,6 +4703,14 @@ export interface X1Operations {
     body: never;
     headers: 'ifNoneMatch';
     result: ServerActivity;
+  };
+  /** Read how to connect by SFTP. */
+  readServerSftp: {
+    params: { slice: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: SftpPlace;
   };
   /** List the ports of a server. */
   listServerPorts: {
@@ -6109,6 +6141,7 @@ setServerRights PUT /game-servers/{slice}/people/{person}
 removeFromServer DELETE! /game-servers/{slice}/people/{person}
 withdrawServerInvitation DELETE! /game-servers/{slice}/invitations/{invitation}
 listServerActivity GET /game-servers/{slice}/activity
+readServerSftp GET /game-servers/{slice}/sftp
 listServerPorts GET /game-servers/{slice}/ports
 addServerPort POST! /game-servers/{slice}/ports
 setServerPort PUT /game-servers/{slice}/ports/{address}/{port}

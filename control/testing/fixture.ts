@@ -5,7 +5,7 @@ import { createAccounts, releaseHashing } from '../accounts/index.ts';
 import { createServerPeople } from '../server-people/index.ts';
 import { createPortHandlers } from '../server-ports/index.ts';
 import { createServerSettings } from '../server-settings/index.ts';
-import { sftpAccessHandlers, SftpLogins } from '../sftp/index.ts';
+import { sftpHandlers, SftpLogins } from '../sftp/index.ts';
 import { createJoining } from '../joining/index.ts';
 import { createHistory } from '../history/index.ts';
 import { type Access, createAccess, createKey } from '../access/index.ts';
@@ -176,7 +176,7 @@ const READY: Awaited<ReturnType<HttpDeps['readiness']>> = {
 function peopleHandlers(publicUrl: string, gameServers: GameServers) {
   return {
     ...createAccounts({ publicUrl, mail: null }).handlers,
-    ...sftpAccessHandlers(),
+    ...sftpHandlers(),
     ...createPortHandlers(),
     ...createServerPeople({ publicUrl, mail: null }).handlers,
     ...createServerSettings({ gameServers, library: libraryOf(SHIPPED_EGGS) }).handlers,

@@ -524,6 +524,9 @@ export interface Schema {
     ports_due: Generated<Date>;
     mounts: JsonWithDefault<unknown>;
     keep_days: Generated<number>;
+    sftp_host: string | null;
+    sftp: Json<ColumnTypes['nodes.sftp']> | null;
+    activity_batch: string | null;
   };
   ongoing_attacks: {
     subject: string;

@@ -167,6 +167,7 @@ async function operationsOf(environment: TestEnvironment): Promise<readonly Oper
       engine: { kind: 'docker', version: '1', problem: null, host: null, mounts: [] },
       builds: [],
       purged: [],
+      sftp: null,
     });
     return 200;
   };

@@ -71,6 +71,7 @@ export const serverMessages = {
       history: 'Crashes and attacks',
       ports: 'Ports',
       build: 'Build',
+      sftp: 'SFTP',
       people: 'People',
       activity: 'Activity',
       settings: 'Settings',
