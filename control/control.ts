@@ -9,7 +9,7 @@ import { prepareLinkFolder, prepareNodeFolder } from './root-rights.ts';
 import { createAccess, sessionCookieName, type Access } from './access/index.ts';
 import { createAdministration } from './administration/index.ts';
 import { openTracing, type Tracing } from './tracing.ts';
-import { SHIPPED_EGGS } from './fleet-file/read/egg-files.ts';
+import { libraryOf, SHIPPED_EGGS } from './fleet-file/read/egg-files.ts';
 import { createDetection, type Detection, sweepAttacks } from './detection/index.ts';
 import { type Collectors, createCollectors } from './collectors/index.ts';
 import { type ControlConfig, ownHosts } from './config/config.ts';
@@ -44,6 +44,7 @@ import { createMail } from './mail/index.ts';
 import { savePublicUrl } from './public-url.ts';
 import { createReadiness } from './readiness.ts';
 import { startResponse } from './response/index.ts';
+import { createSelfService } from './self-service/index.ts';
 import { sftpAccessHandlers, SftpLogins } from './sftp/index.ts';
 import { StopStack } from './stop-stack.ts';
 import type { AutomaticTls } from './tls-auto/automatic-tls.ts';
@@ -230,6 +231,7 @@ function composeAreas(deps: AreaDeps) {
     ...sftpAccessHandlers(),
     ...createServerPeople({ publicUrl, mail }).handlers,
     ...administrationOf(config, webhooks, gameServers).handlers,
+    ...createSelfService(libraryOf(SHIPPED_EGGS)).handlers,
     ...createJoining().handlers,
     ...events.handlers,
     ...webhooks.handlers,

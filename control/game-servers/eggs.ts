@@ -1,9 +1,10 @@
+import { type EggAbout, NO_ABOUT } from '@portcullis/core/game-servers/eggs/about.ts';
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import { sql } from 'kysely';
 import type { Db, Reader, Tx } from '../db/database.ts';
 
 /** An egg that was loaded. */
-export interface FoundEgg {
+export interface FoundEgg extends EggAbout {
   readonly egg: Egg;
   /** SHA-256 of its canonical JSON, in hexadecimal. */
   readonly digest: string;
@@ -25,7 +26,7 @@ export async function loadStoredEgg(
     db,
   );
   const [row] = rows;
-  return row === undefined ? null : { egg: row.egg, digest, notes: [] };
+  return row === undefined ? null : { egg: row.egg, digest, notes: [], ...NO_ABOUT };
 }
 
 /** Stores eggs, each once for all servers. */
@@ -36,6 +37,16 @@ export async function saveEggs(tx: Tx, eggs: readonly FoundEgg[]): Promise<void>
     select distinct on (digest) digest, egg
       from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as given (digest text, egg jsonb)
         on conflict do nothing`.execute(tx);
+}
+
+/** The variables of an egg as the interface shows them. */
+export function variablesView({ variables }: Pick<Egg, 'variables'>) {
+  return variables.map(({ env, name, defaultValue, rules }) => ({
+    env,
+    name,
+    default: defaultValue,
+    rules,
+  }));
 }
 
 /** Deletes eggs that no server uses. */

@@ -15,7 +15,14 @@ import { PowerStates } from './nodes/power-states.ts';
 
 export { recordActivity, recordDone } from './activity.ts';
 export { requireServer, type ServerCall } from './require-server.ts';
-export { type EggFile, type FoundEgg, loadStoredEgg, saveEggs, sweepEggs } from './eggs.ts';
+export {
+  type EggFile,
+  type FoundEgg,
+  loadStoredEgg,
+  saveEggs,
+  sweepEggs,
+  variablesView,
+} from './eggs.ts';
 export { LIMIT_COLUMNS } from './limits.ts';
 export { reinstallServer } from './reinstall.ts';
 export { loadNodeStatuses, type NodeStatus } from './nodes/status.ts';

@@ -1,8 +1,9 @@
-import { SHIPPED_EGGS } from '../fleet-file/read/egg-files.ts';
+import { libraryOf, SHIPPED_EGGS } from '../fleet-file/read/egg-files.ts';
 import { sql } from 'kysely';
 import { createAdministration } from '../administration/index.ts';
 import { createAccounts, releaseHashing } from '../accounts/index.ts';
 import { createServerPeople } from '../server-people/index.ts';
+import { createSelfService } from '../self-service/index.ts';
 import { sftpAccessHandlers, SftpLogins } from '../sftp/index.ts';
 import { createJoining } from '../joining/index.ts';
 import { createHistory } from '../history/index.ts';
@@ -70,6 +71,7 @@ export const ALL_ABILITIES = [
   'game-servers.manage',
   'game-servers.files',
   'game-servers.settings',
+  'game-servers.create',
 ];
 
 /** Shorter and distinct timeouts for tests. */
@@ -194,6 +196,7 @@ function serverDeps({
       ...gameServers.handlers,
       ...history.handlers,
       ...peopleHandlers(publicUrl),
+      ...createSelfService(libraryOf(SHIPPED_EGGS)).handlers,
       ...createJoining().handlers,
       ...createAdministration({
         ...ADMINISTRATION,

@@ -19,6 +19,8 @@ const PAGES = [
   '/groups',
   '/groups/new',
   '/servers',
+  '/servers/new',
+  '/library',
   ...tabs(`/servers/${GAME.uuid}`, 'console', 'resources', 'history', 'ports', 'build'),
   ...tabs('/settings', 'keys', 'members', 'webhooks', 'organisation'),
   '/account',

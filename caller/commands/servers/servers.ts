@@ -10,6 +10,7 @@ import { addActivity } from './activity.ts';
 import { addFiles } from './files/files.ts';
 import { findUuid } from './find.ts';
 import { addLogs } from './logs.ts';
+import { addMake } from './make.ts';
 import { addPeople } from './people.ts';
 import { addPower } from './power.ts';
 import { addReinstall } from './reinstall.ts';
@@ -32,6 +33,7 @@ A server is named by its uuid, or by its name if no other server has it.
   portcullis servers logs Survival --follow
   portcullis servers files ls Survival plugins
   portcullis servers reinstall 6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11    after a failed build
+  portcullis servers create Survival --egg eggs/flying-squid.json --wait
   portcullis servers people list Survival
   portcullis servers activity Survival
 
@@ -52,6 +54,7 @@ If the node refuses, or a --wait times out, the exit code is 1.`,
   addLogs(servers);
   addFiles(servers);
   addReinstall(servers);
+  addMake(servers);
   addPeople(servers);
   addActivity(servers);
 }

@@ -5,7 +5,7 @@ import type { Db, Tx } from '../../db/database.ts';
 import type { FleetFile } from '../desired.ts';
 
 /** The form of stored files: another version may have stored another, which cannot be applied. */
-const FORM = 6;
+const FORM = 7;
 
 /** An undo needs two; the others are for whoever looks for what was applied when. */
 const KEPT = 10;

@@ -1,11 +1,15 @@
 import type { GameServerBuild, GameServerDetail } from '@portcullis/client/index.ts';
 import { plainText } from '@portcullis/core/game-servers/console-text.ts';
 import { RotateCw } from 'lucide-react';
+import { lazy, Suspense } from 'react';
 import { ConfirmButton } from '../../components/forms/ConfirmButton.tsx';
 import { Notice } from '../../components/Notice.tsx';
 import { messages } from '../../messages/index.ts';
 import { rightRefusal } from './server-right.ts';
+import { useRole } from '../../session/rights.ts';
 import { useSession } from '../../session/session.ts';
+
+const DeleteServer = lazy(() => import('./make/DeleteServer.tsx'));
 
 const text = messages.server.build;
 
@@ -16,6 +20,7 @@ interface Props {
 
 /** How far its node has built the server, and what the install wrote. */
 export function BuildPanel({ server, build }: Props) {
+  const role = useRole();
   const { memory, cpu, disk } = server.limits;
   const facts = {
     state: text.states[build.state as keyof typeof text.states] ?? build.state,
@@ -30,6 +35,11 @@ export function BuildPanel({ server, build }: Props) {
         <h2>{text.title}</h2>
         <div className="row-end">
           <Reinstall uuid={server.uuid} name={server.name} rights={build.rights} />
+          {build.own && role === 'owner' && (
+            <Suspense>
+              <DeleteServer uuid={server.uuid} name={server.name} />
+            </Suspense>
+          )}
         </div>
       </div>
       {build.reason !== null && (
