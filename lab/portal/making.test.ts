@@ -78,7 +78,7 @@ describe('making servers in a browser', { skip: skipUnless(NEEDS) }, () => {
     const { page } = owner;
     await page.getByRole('link', { name: 'Library' }).click();
     await page.getByLabel('Search: game, description, author').fill('hearth');
-    assert.equal(await page.locator('.game').count(), 1);
+    await page.getByText('1 of 7 games').waitFor();
     await page.getByRole('button', { name: 'New server: Hearth' }).click();
     await page.getByRole('heading', { name: 'New server', level: 1 }).waitFor();
     await page.getByLabel('Name', { exact: false }).first().fill('Campfire');
@@ -99,10 +99,10 @@ describe('making servers in a browser', { skip: skipUnless(NEEDS) }, () => {
     const { page } = owner;
     await page.goto(`${browser.url}/servers`);
     await page.getByRole('button', { name: 'New server' }).click();
-    await page.getByText('1.8 GiB of 2.0 GiB left in your quota').waitFor();
     const facts = page.locator('.fact', { hasText: 'Servers' });
     await facts.getByText('of 2').waitFor();
     await page.getByRole('radio', { name: /Hearth/ }).check();
+    await page.getByText('1.8 GiB of 2.0 GiB left in your quota').waitFor();
     await page.getByLabel('Name', { exact: false }).first().fill('Bonfire');
     await page.getByLabel('Memory, MiB').fill('4000');
     await page.getByLabel('Disk, MiB').click();
@@ -151,7 +151,8 @@ describe('making servers in a browser', { skip: skipUnless(NEEDS) }, () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Remove Night club' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
-    await page.getByText('Night club').waitFor({ state: 'detached' });
+    const gone = page.getByRole('heading', { name: 'Night club', exact: true });
+    await gone.waitFor({ state: 'detached' });
     assert.deepEqual(operator.faults, []);
   });
 

@@ -31,7 +31,9 @@ export function MadeServer({ uuid, onAgain }: Props) {
         <Loaded query={build} inCard>
           {(read) => (
             <section className="card card-pad stack" aria-label={text.title}>
-              <h2 role="status">{titleOf(name, read)}</h2>
+              <div role="status">
+                <h2>{titleOf(name, read)}</h2>
+              </div>
               <Steps state={read.state} />
               {read.state === 'failed' && <Notice kind="bad">{read.reason}</Notice>}
               {read.state !== 'failed' && read.reason !== null && (
