@@ -32,9 +32,6 @@ export const ServerQuota = answer('ServerQuota', {
   used: Amounts,
 });
 
-/** An icon is a data URI of at most this length. */
-export const MAX_ICON = 65_536;
-
 const OfferedEgg = object('OfferedEgg', 'A game of which servers can be made.', {
   name: Type.String({ description: 'What `egg` of a new server takes.' }),
   title: Type.String(),

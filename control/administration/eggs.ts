@@ -52,7 +52,7 @@ export function createEggHandlers(deps: EggDeps): Pick<Handlers, Names> {
 }
 
 async function listImages(db: Db | Reader) {
-  return (await loadNodeStatuses(db as Db)).flatMap(imagesOf);
+  return (await loadNodeStatuses(db)).flatMap(imagesOf);
 }
 
 async function readEgg(
@@ -70,7 +70,7 @@ async function readEgg(
   const read = parseEggText(fetched === null ? (text ?? '') : fetched.value, eggs);
   if (!read.ok) throw invalidField(url === undefined ? '/text' : '/url', read.reason);
   const { document, found } = read;
-  const hosts = hostsOf(found.egg, await loadNodeStatuses(db as Db), program);
+  const hosts = hostsOf(found.egg, await loadNodeStatuses(db), program);
   const { notes } = found;
   const egg = eggView(found.egg.name, found, hosts);
   const change = name === undefined ? null : await compareEgg(db, name, found, libraryOf(eggs));
@@ -83,7 +83,7 @@ async function makeImage(
   nodeImages: NodeImages,
 ): Promise<Answer> {
   const { name: node, image } = call.params;
-  const nodes = await loadNodeStatuses(db as Db);
+  const nodes = await loadNodeStatuses(db);
   const known = nodes.find(({ name }) => name === node);
   if (known === undefined) throw new Problem('not_found', 'There is no such node.');
   if (!imagesOf(known).some(({ name }) => name === image)) {

@@ -164,6 +164,7 @@ function peopleHandlers(publicUrl: string) {
     ...createAccounts({ publicUrl, mail: null }).handlers,
     ...sftpAccessHandlers(),
     ...createServerPeople({ publicUrl, mail: null }).handlers,
+    ...createSelfService(libraryOf(SHIPPED_EGGS)).handlers,
   };
 }
 
@@ -196,7 +197,6 @@ function serverDeps({
       ...gameServers.handlers,
       ...history.handlers,
       ...peopleHandlers(publicUrl),
-      ...createSelfService(libraryOf(SHIPPED_EGGS)).handlers,
       ...createJoining().handlers,
       ...createAdministration({
         ...ADMINISTRATION,

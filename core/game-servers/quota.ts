@@ -1,4 +1,4 @@
-/** What owners of an organisation may make by themselves, or have made: servers, and what these have together. */
+/** Servers that owners of an organisation may make or have made, with their memory, processor and disk together. */
 export interface ServerAmounts {
   readonly servers: number;
   /** MiB. */
@@ -18,13 +18,13 @@ const NAMES = {
 
 const FIELDS = ['servers', 'memory', 'cpu', 'disk'] as const satisfies (keyof ServerAmounts)[];
 
-/** What is left of a quota; never less than nothing. */
+/** The rest of a quota; never less than nothing. */
 export function leftOf(quota: ServerAmounts, used: ServerAmounts): ServerAmounts {
   const left = (field: keyof ServerAmounts): number => Math.max(0, quota[field] - used[field]);
   return { servers: left('servers'), memory: left('memory'), cpu: left('cpu'), disk: left('disk') };
 }
 
-/** What one more server passes of a quota, each with a sentence. Empty: it fits. */
+/** The parts of a quota that one more server passes, each with a sentence. Empty: it fits. */
 export function passedBy(
   wanted: Omit<ServerAmounts, 'servers'>,
   quota: ServerAmounts,

@@ -5,7 +5,7 @@ import type { EggLibrary } from '../kind.ts';
 
 /** An egg of which servers can be made. */
 export interface LibraryEntry {
-  /** What `egg` of a server takes. */
+  /** The name that `egg` of a server takes. */
   readonly name: string;
   readonly found: FoundEgg;
   /** Shipped with this version, or added by an operator. */

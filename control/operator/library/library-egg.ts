@@ -51,7 +51,7 @@ export const libraryEgg = defineKind<typeof LIBRARY_EGG, LibraryEggObject, Facts
   subject: ({ name }) => `egg ${name}`,
   summary: ({ document }) => titleOf(document),
   /** The document is compared by `further`: a difference of it would be longer than a plan. */
-  shown: ({ document: _, ...others }) => others,
+  shown: ({ document: _document, ...others }) => others,
   further: ({ object }: Current<LibraryEggObject, Facts>, after) => [
     JSON.stringify(object.document) === JSON.stringify(after.document) ? '' : 'the egg changed',
   ],

@@ -52,7 +52,6 @@ export const serverMakingMessages = {
     start: 'Start it',
     started: 'It starts',
     again: 'See why',
-    filters: 'Filters that fit its game',
     filterText:
       'Managed filters protect its ports already. Add these for what the game knows better:',
     addFilter: (name: string, port: string) => `Add ${name} to ${port}`,

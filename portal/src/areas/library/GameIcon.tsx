@@ -8,22 +8,16 @@ interface Props {
 export function GameIcon({ title, icon }: Props) {
   if (icon !== null) return <img className="game-icon" src={icon} alt="" loading="lazy" />;
   return (
-    <span className="game-icon" data-hue={hueOf(title)} aria-hidden="true">
+    <span className="game-icon" aria-hidden="true">
       {initialsOf(title)}
     </span>
   );
-}
-
-const HUES = 6;
-
-function hueOf(title: string): number {
-  return [...title].reduce((sum, character) => sum + (character.codePointAt(0) ?? 0), 0) % HUES;
 }
 
 function initialsOf(title: string): string {
   const words = title.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== '');
   return words
     .slice(0, 2)
-    .map((word) => [...word][0]?.toUpperCase() ?? '')
+    .map((word) => word.charAt(0).toUpperCase())
     .join('');
 }

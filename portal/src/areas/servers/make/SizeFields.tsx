@@ -1,7 +1,7 @@
 import { NumberInput, Slider } from '@mantine/core';
 import { formatCount, formatMib } from '../../../format.ts';
 import { serverMakingMessages as text } from '../../../messages/server-making.ts';
-import { leftOf, type Quota, SIZE_NAMES, type SizeName, SIZES } from './draft.ts';
+import { restOf, type Quota, SIZE_NAMES, type SizeName, SIZES } from './draft.ts';
 
 interface Props {
   readonly quota: Quota;
@@ -19,7 +19,7 @@ export function amountOf(name: SizeName, value: number): string {
 
 /** Memory, processor and disk of a server, each by a slider within what is left of the quota, or exactly. */
 export function SizeFields({ quota, values, errors, onChange }: Props) {
-  const left = leftOf(quota);
+  const left = restOf(quota);
   return (
     <div className="sizes">
       {SIZE_NAMES.map((name) => {

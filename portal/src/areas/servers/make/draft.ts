@@ -1,4 +1,5 @@
 import type { NewServer, OfferedEggs, ServerQuota } from '@portcullis/client/index.ts';
+import { leftOf, type ServerAmounts } from '@portcullis/core/game-servers/quota.ts';
 import { givenVariables } from '../form/draft.ts';
 
 export type Quota = ServerQuota['data'];
@@ -25,23 +26,20 @@ export interface Draft {
   readonly node: string | null;
 }
 
-type Amounts = Readonly<Record<SizeName | 'servers', number>>;
-
-/** What is left of a quota. */
-export function leftOf({ limits, used }: Quota): Amounts {
-  const left = (name: keyof Amounts): number => Math.max(0, limits[name] - used[name]);
-  return { servers: left('servers'), memory: left('memory'), cpu: left('cpu'), disk: left('disk') };
+/** The rest of a quota. */
+export function restOf({ limits, used }: Quota): ServerAmounts {
+  return leftOf(limits, used);
 }
 
 export type QuotaState = 'none' | 'full' | 'open';
 
 export function stateOf(quota: Quota): QuotaState {
   if (quota.limits.servers === 0) return 'none';
-  return Object.values(leftOf(quota)).some((left) => left === 0) ? 'full' : 'open';
+  return Object.values(restOf(quota)).some((left) => left === 0) ? 'full' : 'open';
 }
 
 export function initialDraft(quota: Quota, egg: string): Draft {
-  const left = leftOf(quota);
+  const left = restOf(quota);
   const size = (name: SizeName): number => Math.min(SIZES[name].usual, left[name]);
   return {
     name: '',
