@@ -70,19 +70,21 @@ export function EggDialog({ before, taken, onClose }: Props) {
           {read?.egg.change && (
             <>
               <EggChanges fields={read.egg.change.fields} />
-              <Checkbox.Group label={text.update.servers} {...form.getInputProps('servers')}>
-                <div className="checks">
-                  {read.egg.change.servers.map(({ uuid, name, organisation, current }) => (
-                    <Checkbox
-                      key={uuid}
-                      size="sm"
-                      value={uuid}
-                      disabled={current}
-                      label={`${name} (${organisation})${current ? `, ${text.update.current}` : ''}`}
-                    />
-                  ))}
-                </div>
-              </Checkbox.Group>
+              {read.egg.change.servers.length > 0 && (
+                <Checkbox.Group label={text.update.servers} {...form.getInputProps('servers')}>
+                  <div className="checks">
+                    {read.egg.change.servers.map(({ uuid, name, organisation, current }) => (
+                      <Checkbox
+                        key={uuid}
+                        size="sm"
+                        value={uuid}
+                        disabled={current}
+                        label={`${name} (${organisation})${current ? `, ${text.update.current}` : ''}`}
+                      />
+                    ))}
+                  </div>
+                </Checkbox.Group>
+              )}
             </>
           )}
           {isNew && read !== null && (

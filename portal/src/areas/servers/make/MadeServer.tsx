@@ -63,7 +63,11 @@ function Steps({ state }: Pick<Build, 'state'>) {
       {STEPS.map((step, index) => {
         const isDone = index < at || state === 'built';
         return (
-          <li key={step} data-done={isDone || undefined} data-now={index === at || undefined}>
+          <li
+            key={step}
+            data-done={isDone || undefined}
+            data-now={(index === at && !isDone) || undefined}
+          >
             {isDone ? (
               <Check size={16} aria-hidden="true" />
             ) : (
