@@ -16,6 +16,7 @@ export interface ControlOptions {
   readonly listen?: string;
   readonly metricsListen?: string;
   readonly publicUrl?: string;
+  readonly replicaUrl?: string;
   readonly trustedProxy?: string;
   readonly webhookNetworks?: string;
   readonly smtpUrl?: string;
@@ -42,6 +43,10 @@ export function withControlOptions(command: Command): Command {
       "where /metrics listens, or 'off' (default: 127.0.0.1:9464)",
     )
     .option('--public-url <url>', 'base of absolute links, if it differs from --listen')
+    .option(
+      '--replica-url <url>',
+      'where nodes of other hosts reach this replica for streams of files (default: --public-url)',
+    )
     .option(
       '--trusted-proxy <addresses>',
       'proxies whose X-Forwarded-For is trusted, with commas; none: clients reach control directly',
@@ -77,6 +82,7 @@ const VARIABLES = {
   listen: 'PORTCULLIS_LISTEN',
   metricsListen: 'PORTCULLIS_METRICS_LISTEN',
   publicUrl: 'PORTCULLIS_PUBLIC_URL',
+  replicaUrl: 'PORTCULLIS_REPLICA_URL',
   trustedProxy: 'PORTCULLIS_TRUSTED_PROXY',
   webhookNetworks: 'PORTCULLIS_WEBHOOK_NETWORKS',
   smtpUrl: 'PORTCULLIS_SMTP_URL',

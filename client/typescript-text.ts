@@ -24,7 +24,8 @@ interface Parameter {
   readonly schema: JsonSchema;
 }
 
-type Content = Readonly<Record<string, { readonly schema: JsonSchema }>>;
+/** Bytes have no schema. */
+type Content = Readonly<Record<string, { readonly schema?: JsonSchema }>>;
 
 interface Reference {
   readonly $ref: string;
@@ -106,15 +107,18 @@ function operationsOf(document: Document) {
   return Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods)
       .map(([method, operation]) => ({ path, method: method.toUpperCase(), operation }))
-      // Streams are read by hand-written code.
+      // Streams are read and written by hand-written code.
       .filter(({ operation }) => !isStream(operation)),
   );
 }
 
-function isStream({ responses }: DocumentOperation): boolean {
-  return Object.values(responses).some(
-    (response) => 'content' in response && response.content?.['text/event-stream'] !== undefined,
+/** Whether an operation takes or answers nothing that is JSON but its problems. */
+function isStream({ requestBody, responses }: DocumentOperation): boolean {
+  if (requestBody?.content['application/octet-stream'] !== undefined) return true;
+  const answers = Object.entries(responses).flatMap(([status, response]) =>
+    status.startsWith('2') && 'content' in response ? Object.keys(response.content ?? {}) : [],
   );
+  return answers.length > 0 && !answers.includes('application/json');
 }
 
 function parametersOf(document: Document, operation: DocumentOperation): Parameter[] {

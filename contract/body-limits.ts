@@ -27,8 +27,10 @@ export const MOST: BodySize = { bytes: 512 * 1024, values: 80_000 };
 export function bodyLimitOf(row: {
   readonly body?: TSchema;
   readonly bodyBytes?: number;
+  readonly takesBytes?: boolean;
   readonly role?: string;
 }): BodySize {
+  if (row.takesBytes === true) return { bytes: Number.MAX_SAFE_INTEGER, values: 0 };
   if (row.role === 'anyone') return ANYONE;
   const { bytes, values } = row.body === undefined ? LEAST : bodySizeOf(row.body);
   return {

@@ -41,6 +41,8 @@ export interface ResponseRow {
   readonly schema?: TSchema;
   /** Default: application/json. */
   readonly mediaType?: 'text/event-stream';
+  /** Media types of bytes that the body may be instead. */
+  readonly bytes?: readonly string[];
   /** The problems that the body may be. */
   readonly problems?: readonly ProblemCode[];
   readonly headers: readonly HeaderUse[];
@@ -87,6 +89,10 @@ export interface Row {
   readonly waits?: boolean;
   /** Answers with server-sent events until the connection ends. */
   readonly stream?: boolean;
+  /** Takes a body of bytes, of any media type and length, which is passed on as it comes. */
+  readonly takesBytes?: boolean;
+  /** May answer with bytes, which are passed on as they come. */
+  readonly sendsBytes?: boolean;
   /** Accepts Idempotency-Key. */
   readonly idempotent?: boolean;
   /**

@@ -52,6 +52,18 @@ export const RESPONSE_HEADERS = {
     description: 'Present when the answer is that of an earlier request with the same key.',
     schema: choice(['true']),
   },
+  'Accept-Ranges': {
+    description: 'The unit in which a part can be asked for.',
+    schema: choice(['bytes']),
+  },
+  'Content-Range': {
+    description: 'The part that is answered, and the size of the whole.',
+    schema: Type.String({ examples: ['bytes 0-1023/20480'] }),
+  },
+  'Content-Disposition': {
+    description: 'The name under which a browser keeps what it gets.',
+    schema: Type.String({ examples: ['attachment; filename="world.zip"'] }),
+  },
 } as const satisfies Readonly<Record<string, HeaderEntry>>;
 
 export type HeaderName = keyof typeof RESPONSE_HEADERS;
@@ -72,6 +84,11 @@ export const REQUEST_HEADERS = {
   },
   'If-None-Match': {
     description: 'ETags that the caller has; 304 without a body when one of them still holds.',
+    schema: Type.String(),
+  },
+  Range: {
+    description:
+      'One part of the bytes, such as `bytes=0-1023`, `bytes=1024-` or the last ones, `bytes=-1024`. Several parts, and other units, are answered with the whole.',
     schema: Type.String(),
   },
   'Last-Event-ID': {

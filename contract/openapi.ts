@@ -92,6 +92,7 @@ function operation(row: AnyEndpoint, components: Components): JsonObject {
     security: securityOf(row),
     ...(parameters.length > 0 && { parameters }),
     ...(row.body !== undefined && { requestBody: requestBody(row, row.body, components) }),
+    ...(row.takesBytes === true && { requestBody: { required: true, content: bytesAs([BYTES]) } }),
     responses: Object.fromEntries(
       Object.entries(row.responses).map(([status, response]) => [
         status,
@@ -202,6 +203,13 @@ function pascalCase(code: string): string {
   return code.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
+const BYTES = 'application/octet-stream';
+
+/** Bytes of these media types: in OpenAPI 3.1 they have no schema. */
+function bytesAs(mediaTypes: readonly string[]): JsonObject {
+  return Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, {}]));
+}
+
 /** One event of a stream, as tools read `text/event-stream`: its fields are text, and `data` is JSON of this schema. */
 function eventOf(schema: Json): Json {
   return {
@@ -224,6 +232,7 @@ function contentOf(row: ResponseRow, components: Components): JsonObject {
       ...(row.example !== undefined && { example: toJson(row.example) }),
     };
   }
+  Object.assign(content, bytesAs(row.bytes ?? []));
   if (row.problems !== undefined) {
     content['application/problem+json'] = {
       schema: components.schema(Problem),

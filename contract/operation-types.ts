@@ -48,5 +48,11 @@ export type SenderOf<Id extends OperationId> =
 export type IsStream<Id extends OperationId> =
   RowOf<Id> extends { readonly stream: true } ? true : false;
 
+/** Whether bytes pass through the operation, from the caller or to it. */
+export type TakesBytes<Id extends OperationId> =
+  RowOf<Id> extends { readonly takesBytes: true } ? true : false;
+export type SendsBytes<Id extends OperationId> =
+  RowOf<Id> extends { readonly sendsBytes: true } ? true : false;
+
 /** Whether the operation changes something, and so runs in a transaction. */
 export type IsWrite<Id extends OperationId> = RowOf<Id>['write'];

@@ -96,6 +96,12 @@ export const PROBLEMS = {
     explanation: 'The body is not declared to be JSON in UTF-8, or it is compressed.',
     remedy: 'Send "Content-Type: application/json" and no Content-Encoding.',
   },
+  range_not_satisfiable: {
+    status: 416,
+    title: 'Range not satisfiable',
+    explanation: 'The header Range names a part that lies behind the end of the file.',
+    remedy: 'Read the size of the file, and ask for a part of it.',
+  },
   invalid_request: {
     status: 422,
     title: 'Invalid request',

@@ -217,7 +217,9 @@ function composeAreas(deps: AreaDeps) {
   const firewall = createFirewall({ loadSourceSets, queryEdges, publicUrl, registry, log });
   const { pid: postgresPid } = database;
   const readiness = createReadiness({ db, enforcement, postgresPid, isFleetApplied });
-  const gameServers = createGameServers({ db, registry, log, sftp: new SftpLogins(db) });
+  const sftp = new SftpLogins(db);
+  const replicaUrl = () => config.replicaUrl;
+  const gameServers = createGameServers({ db, registry, log, sftp, replicaUrl });
   const collectors = createCollectors({ db, registry, log, watch });
   const mail = config.mail && createMail({ config: config.mail, log, registry });
   if (mail !== null) stops.push('mail', () => mail.stop());
@@ -245,6 +247,7 @@ function composeAreas(deps: AreaDeps) {
     operatorDb: pools.operators,
     access,
     handlers,
+    serveStream: gameServers.serveStream,
     registry,
     readiness,
     log,

@@ -53,6 +53,7 @@ async function prepare(t: TestContext): Promise<Site> {
     listen: loopback,
     metricsListen: loopback,
     publicUrl: 'http://127.0.0.1',
+    replicaUrl: 'http://127.0.0.1',
     trustedProxies: [],
     webhookNetworks: [],
     natsServers: [],

@@ -13,6 +13,7 @@ import { ControlClient } from './control-client.ts';
 import { DiskGuard, type GuardOptions } from './disk/disk-guard.ts';
 import { describeFailure, type Engine, type EngineEvent, withTimeout } from './engine/engine.ts';
 import { FileService, type FileServiceOptions } from './files/service.ts';
+import type { StreamRoute } from './files/streams/connect.ts';
 import type { LocalImages } from './images/local-images.ts';
 import type { Journal } from './journal/journal.ts';
 import type { Assignments, ServerRecord } from './journal/record.ts';
@@ -45,6 +46,8 @@ export interface NodeAgentOptions {
     events: ServerEvents,
   ) => Server;
   readonly disk: Pick<GuardOptions, 'measure' | 'freeBytes' | 'pauseMs'>;
+  /** How streams of files reach control. */
+  readonly route: StreamRoute;
   /** Opens the folder of a server for its people. */
   readonly openFolder: FileServiceOptions['openFolder'];
   /** Where people connect by SFTP; null: nowhere. */
@@ -154,7 +157,7 @@ export class NodeAgent {
   }
 
   #createFiles(): FileService {
-    const { openFolder, disk, log } = this.#options;
+    const { openFolder, disk, route, log } = this.#options;
     return new FileService({
       find: (uuid) =>
         this.#servers.get(uuid)?.fileSettings ?? 'The node does not have this server.',
@@ -165,6 +168,7 @@ export class NodeAgent {
         if (guarded !== null) await this.#disk.measure(guarded, AbortSignal.timeout(MEASURE_MS));
       },
       measure: disk.measure,
+      route,
       log,
     });
   }

@@ -29,6 +29,8 @@ export interface NodeOptions {
   readonly accounts: AccountRange | null;
   readonly applyConfigFiles: ApplyConfigFiles;
   readonly log: Log;
+  /** The socket of control on this host, for streams of files; default: none, control is elsewhere. */
+  readonly controlSocket?: string | null;
   /** Where people connect by SFTP; default: nowhere. */
   readonly sftp?: NodeConfig['sftp'];
   readonly measurePauseMs?: number;
@@ -60,6 +62,7 @@ export function createNode(options: NodeOptions): NodeAgent {
     log,
     images: options.images ?? null,
     sftp: options.sftp ? { listen: options.sftp, stateDir } : null,
+    route: { node: name, socketPath: options.controlSocket ?? null },
     openFolder: (uuid) => folders.openBuilt(uuid),
     disk: {
       measure: options.measure ?? createMeasureDisk(),

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { createLineLog, readLogLevel } from '@portcullis/agent/log.ts';
 import { describeError } from '@portcullis/core/log.ts';
 import { whenSupervisorGone } from '@portcullis/link/supervisor.ts';
-import { connectControl } from '@portcullis/link/transport/connect.ts';
+import { connectControl, isRemote } from '@portcullis/link/transport/connect.ts';
 import { renewCredentials } from '@portcullis/agent/renewal.ts';
 import { isProtected } from '@portcullis/agent/protected-mount.ts';
 import { lockState, StateInUse } from '@portcullis/agent/state-lock.ts';
@@ -110,6 +110,7 @@ async function startAgent(): Promise<NodeAgent> {
       accounts: isRoot ? config.accounts : null,
       applyConfigFiles: createApplyConfigFiles(),
       sftp: config.sftp,
+      controlSocket: isRemote(credential) ? null : linkPath,
       log,
     });
     if (isRoot) checkMount();

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { hash, randomBytes } from 'node:crypto';
 import {
   chmodSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -15,6 +18,7 @@ import { CommandSession } from '@portcullis/cli/testing/run.ts';
 import { TestNode } from '@portcullis/control/game-servers/testing/node.ts';
 import { addNode, addServer } from '@portcullis/control/game-servers/testing/servers.ts';
 import { startEnvironment } from '@portcullis/control/testing/fixture.ts';
+import type { FileRange } from '@portcullis/link/messages/files.ts';
 import { TestFiles } from '@portcullis/node/files/testing/files.ts';
 
 /** The command, the API, the link and the real files of a node. */
@@ -25,7 +29,12 @@ async function start(t: TestContext) {
   const node = await new TestNode(world.nodes, 'node-1', await addNode(world.db, 'node-1')).join();
   await addServer(world.db, { number: 1, name: 'Survival' });
   const files = new TestFiles(t);
-  node.link.onCall(async (call) => (call.kind === 'node.files' ? files.service.run(call) : null));
+  const sent: (FileRange | null)[] = [];
+  node.link.onCall(async (call) => {
+    if (call.kind !== 'node.files') return null;
+    if (call.operation.kind === 'send') sent.push(call.operation.range);
+    return files.service.run(call);
+  });
   const abilities = ['game-servers.read', 'game-servers.files'];
   const { authorization } = await world.client({ abilities });
   const session = new CommandSession({ PATH: process.env['PATH'], HOME: home, TZ: 'UTC' });
@@ -40,7 +49,7 @@ async function start(t: TestContext) {
   };
   const run = (more: NodeJS.ProcessEnv, ...args: readonly string[]) =>
     session.run(['servers', 'files', ...args], { ...env, ...more });
-  return { home, files, run: run.bind(null, {}), runWith: run };
+  return { home, files, sent, run: run.bind(null, {}), runWith: run };
 }
 
 test('puts, lists, reads, edits, moves, copies, finds and deletes files of a server', async (t) => {
@@ -101,6 +110,52 @@ test('puts, lists, reads, edits, moves, copies, finds and deletes files of a ser
   await ok('rm', 'Survival', 'old', '--permanently');
   await ok('empty', 'Survival');
   assert.match(await ok('bin', 'Survival'), /The bin is empty/);
+});
+
+test('puts and gets folders and large files, and goes on with what broke off', async (t) => {
+  const { home, files, sent, run, runWith } = await start(t);
+  const local = join(home, 'plugins');
+  mkdirSync(join(local, 'maps'), { recursive: true });
+  const large = randomBytes(9 * 1024 * 1024);
+  writeFileSync(join(local, 'large.jar'), large);
+  writeFileSync(join(local, 'maps', 'a.yml'), 'a: 1\n');
+  const first = await run('put', 'Survival', local, 'mods');
+  assert.match(first.out, /2 files, \d+ bytes written; 0 were there already/, first.err);
+  assert.ok(readFileSync(join(files.folder, 'mods/large.jar')).equals(large));
+  const again = await run('put', 'Survival', local, 'mods');
+  assert.match(again.out, /0 files, 0 bytes written; 2 were there already/);
+  writeFileSync(join(local, 'maps', 'a.yml'), 'a: 2\n');
+  assert.match((await run('put', 'Survival', local, 'mods')).out, /1 files, .* 1 were there/);
+  assert.equal(readFileSync(join(files.folder, 'mods/maps/a.yml'), 'utf8'), 'a: 2\n');
+  const put = ['put', 'Survival', local, 'mods', '--no-resume', '--json'];
+  assert.equal(JSON.parse((await runWith({}, ...put)).out).data.files, 2);
+
+  const got = join(home, 'got');
+  const read = await run('get', 'Survival', 'mods', got);
+  assert.equal(read.code, 0, read.err);
+  assert.ok(readFileSync(join(got, 'large.jar')).equals(large));
+  assert.equal(readFileSync(join(got, 'maps/a.yml'), 'utf8'), 'a: 2\n');
+  // Broken off: the first part is beside it, under the tag that it is a part of.
+  const one = join(home, 'one.jar');
+  await run('get', 'Survival', 'mods/large.jar', one);
+  assert.deepEqual(
+    readdirSync(home).filter((name) => name.endsWith('.part')),
+    [],
+  );
+  rmSync(one);
+  const { tag } = await files.ok('tagged', { kind: 'tag', path: 'mods/large.jar' });
+  const part = join(home, `.one.jar.${hash('sha256', tag ?? '', 'base64url').slice(0, 27)}.bytes.part`);
+  writeFileSync(part, large.subarray(0, 5_000_000));
+  assert.equal((await run('get', 'Survival', 'mods/large.jar', one)).code, 0);
+  assert.ok(readFileSync(one).equals(large));
+  assert.ok(sent.some((range) => range?.start === 5_000_000));
+  // Of a file that has changed meanwhile, nothing is used.
+  rmSync(one);
+  writeFileSync(part, large.subarray(0, 5_000_000));
+  const other = randomBytes(6 * 1024 * 1024);
+  files.put('mods/large.jar', other);
+  assert.equal((await run('get', 'Survival', 'mods/large.jar', one)).code, 0);
+  assert.ok(readFileSync(one).equals(other));
 });
 
 test('says why something was not done, with an exit code of its own', async (t) => {

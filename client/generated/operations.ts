@@ -1816,6 +1816,21 @@ export type FileMove = {
   readonly to: string;
 };
 
+export type FileUpload = {
+  readonly data: FileUploadData;
+};
+
+/** How far the upload of a file is. */
+export type FileUploadData = {
+  readonly path: string;
+  /** Bytes that the node has. */
+  readonly received: number;
+  /** The size of the whole file; null where nothing was received. */
+  readonly size: number | null;
+  /** The file is whole, and has its name. */
+  readonly done: boolean;
+};
+
 export type FileUse = {
   readonly name: string;
   /** A `link` is shown and never followed. Later versions may add values. */
@@ -3292,7 +3307,7 @@ export type Problem = {
   /** What happened here, in a sentence a person can act on. */
   readonly detail: string;
   /** What to program against. Stable. Later versions may add values. */
-  readonly code: 'malformed_json' | 'unauthenticated' | 'area_not_enabled' | 'ability_missing' | 'role_missing' | 'cross_site_request' | 'not_found' | 'method_not_allowed' | 'idempotency_in_progress' | 'precondition_failed' | 'payload_too_large' | 'unsupported_media_type' | 'invalid_request' | 'rule_exists' | 'idempotency_key_reused' | 'filter_exists' | 'filter_unavailable' | 'limit_exceeded' | 'managed_by_fleet_file' | 'live_objects' | 'conflict' | 'no_capacity' | 'managed_by_group' | 'rate_limited' | 'internal' | 'no_port_landed' | 'outcome_unknown' | 'unavailable' | (string & {});
+  readonly code: 'malformed_json' | 'unauthenticated' | 'area_not_enabled' | 'ability_missing' | 'role_missing' | 'cross_site_request' | 'not_found' | 'method_not_allowed' | 'idempotency_in_progress' | 'precondition_failed' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'invalid_request' | 'rule_exists' | 'idempotency_key_reused' | 'filter_exists' | 'filter_unavailable' | 'limit_exceeded' | 'managed_by_fleet_file' | 'live_objects' | 'conflict' | 'no_capacity' | 'managed_by_group' | 'rate_limited' | 'internal' | 'no_port_landed' | 'outcome_unknown' | 'unavailable' | (string & {});
   /** Where the input is wrong. */
   readonly errors?: readonly InputError[];
   /** Only with code internal: what the operator finds it under. */
@@ -4436,7 +4451,7 @@ export interface X1Operations {
   /** Read a file. */
   readFile: {
     params: { slice: string };
-    query: { path: string };
+    query: { path: string; raw?: boolean };
     body: never;
     headers: 'ifNoneMatch';
     result: FileContent;
@@ -4446,8 +4461,24 @@ export interface X1Operations {
     params: { slice: string };
     query: { path: string };
     body: FileWrite;
-    headers: 'ifMatch';
+    headers: 'ifMatch' | 'ifNoneMatch';
     result: FileWritten;
+  };
+  /** Look how far an upload is. */
+  readUpload: {
+    params: { slice: string };
+    query: { path: string };
+    body: never;
+    headers: 'ifNoneMatch';
+    result: FileUpload;
+  };
+  /** Abort an upload. */
+  abortUpload: {
+    params: { slice: string };
+    query: { path: string };
+    body: never;
+    headers: 'idempotencyKey';
+    result: FilesChanged;
   };
   /** Make a folder. */
   makeFolder: {
@@ -5973,6 +6004,8 @@ listFiles GET /game-servers/{slice}/files
 deleteFiles DELETE! /game-servers/{slice}/files
 readFile GET /game-servers/{slice}/files/content
 writeFile PUT /game-servers/{slice}/files/content
+readUpload GET /game-servers/{slice}/files/upload
+abortUpload DELETE! /game-servers/{slice}/files/upload
 makeFolder POST! /game-servers/{slice}/files/folders
 moveFiles POST! /game-servers/{slice}/files/move
 copyFile POST! /game-servers/{slice}/files/copy

@@ -56,6 +56,8 @@ function changes(schema: TSchema, example: unknown, problems: readonly ProblemCo
   } as const;
 }
 
+/** What any file may be, and no browser shows. */
+const BYTES = 'application/octet-stream';
 const AT = '2026-11-21T02:00:00+00:00';
 const JOB = {
   id: '0d3c0a7e-6f0e-4a35-9d5b-1f7e1f0c9b52',
@@ -111,18 +113,33 @@ export const X1_FILE_ENDPOINTS = [
     operationId: 'readFile',
     path: '/game-servers/{slice}/files/content',
     summary: 'Read a file',
-    description: `A file of at most 4 MiB. Its \`ETag\` is what a write takes as \`If-Match\`. ${SOME_TIME}`,
-    query: schemas.FileQuery,
-    responses: reads(schemas.FileContent, {
-      data: {
-        path: 'server.properties',
-        encoding: 'utf-8',
-        content: 'motd=Hello\n',
-        size: 11,
-        modified_at: AT,
-        mode: '644',
+    sendsBytes: true,
+    requestHeaders: ['If-None-Match', 'Range'],
+    description: `As JSON, a file of at most 4 MiB; with \`raw=true\` or a \`Range\`, the bytes of a file of any size as they come from the node. Its \`ETag\` is what a write takes as \`If-Match\`. ${SOME_TIME}`,
+    query: schemas.ContentQuery,
+    responses: {
+      ...readResponses([...REFUSED, 'range_not_satisfiable'], {
+        description: 'The file.',
+        schema: schemas.FileContent,
+        bytes: [BYTES],
+        headers: [...RATE_HEADERS, 'ETag', 'Accept-Ranges?', 'Content-Disposition?'],
+        example: {
+          data: {
+            path: 'server.properties',
+            encoding: 'utf-8',
+            content: 'motd=Hello\n',
+            size: 11,
+            modified_at: AT,
+            mode: '644',
+          },
+        },
+      }),
+      206: {
+        description: 'The part of the file that `Range` names.',
+        bytes: [BYTES],
+        headers: [...RATE_HEADERS, 'ETag', 'Accept-Ranges', 'Content-Range', 'Content-Disposition'],
       },
-    }),
+    },
   },
   {
     ...common,
@@ -132,10 +149,10 @@ export const X1_FILE_ENDPOINTS = [
     ability: 'game-servers.files',
     write: 'instructs',
     bodyBytes: schemas.MAX_CONTENT_BODY,
-    requestHeaders: ['If-Match'],
+    requestHeaders: ['If-Match', 'If-None-Match'],
     summary: 'Write a file',
     description:
-      'Replaces a file of at most 4 MiB whole, or creates it with the folders on the way. A reader sees the old content or the new one, also when the node is killed meanwhile. With `If-Match` nothing happens (412) when the file has changed since it was read; what the game writes in the very moment of the replacement is lost.',
+      'Replaces a file of at most 4 MiB whole, or creates it with the folders on the way. A reader sees the old content or the new one, also when the node is killed meanwhile. With `If-Match` nothing happens (412) when the file has changed since it was read, and with `If-None-Match: *` when there is one; what the game writes in the very moment of the replacement is lost.',
     query: schemas.FileQuery,
     body: schemas.FileWrite,
     bodyExamples: { properties: { content: 'motd=Hello\n' } },
@@ -146,6 +163,70 @@ export const X1_FILE_ENDPOINTS = [
         schema: schemas.FileWritten,
         headers: RATE_HEADERS,
         example: { data: { path: 'server.properties', size: 11, created: false } },
+      },
+    },
+  },
+  {
+    ...read,
+    operationId: 'readUpload',
+    path: '/game-servers/{slice}/files/upload',
+    summary: 'Look how far an upload is',
+    description: `How many bytes of a file the node has, from where the upload goes on. ${SOME_TIME}`,
+    query: schemas.FileQuery,
+    responses: reads(schemas.FileUpload, {
+      data: { path: 'plugins/map.jar', received: 4_096, size: 20_480, done: false },
+    }),
+  },
+  {
+    ...common,
+    operationId: 'uploadFile',
+    method: 'PUT',
+    path: '/game-servers/{slice}/files/upload',
+    ability: 'game-servers.files',
+    write: 'instructs',
+    takesBytes: true,
+    requestHeaders: ['If-Match', 'If-None-Match'],
+    summary: 'Upload a file, or go on with it',
+    description:
+      'The body is the bytes of the file from `offset` on, all of them or a part, and goes to the node as it comes. What arrived stays there for 24 hours, also when the connection breaks, and counts as disk of the server; another request goes on from there. Offset 0 begins anew. The file appears under its name, whole and on the disk, when its last byte was received; with `If-Match` only if the file there has not changed meanwhile, with `If-None-Match: *` only if there is none (412).',
+    query: schemas.UploadQuery,
+    responses: {
+      ...refusals(COMMON, REFUSED, ['precondition_failed']),
+      200: {
+        description: 'Received.',
+        schema: schemas.FileUpload,
+        headers: RATE_HEADERS,
+        example: {
+          data: { path: 'plugins/map.jar', received: 20_480, size: 20_480, done: true },
+        },
+      },
+    },
+  },
+  {
+    ...remove,
+    operationId: 'abortUpload',
+    path: '/game-servers/{slice}/files/upload',
+    summary: 'Abort an upload',
+    description: 'What was received is removed. No effect without an upload of this file.',
+    query: schemas.FileQuery,
+    responses: changes(schemas.FilesChanged, DONE, []),
+  },
+  {
+    ...read,
+    operationId: 'downloadFiles',
+    path: '/game-servers/{slice}/files/download',
+    sendsBytes: true,
+    requestHeaders: [],
+    summary: 'Download files and folders as an archive',
+    description:
+      'Packed by the node as it is sent, and kept nowhere. Only regular files and folders get into it; what else there is, and what the egg denies, is left out. A download that breaks off is not whole: begin it again.',
+    query: schemas.DownloadQuery,
+    responses: {
+      ...refusals(COMMON, REFUSED),
+      200: {
+        description: 'The archive.',
+        bytes: ['application/zip', 'application/gzip', 'application/zstd'],
+        headers: [...RATE_HEADERS, 'Content-Disposition'],
       },
     },
   },

@@ -83,6 +83,57 @@ export const FileList = object('FileList', 'A page of a folder.', {
 
 export const FileQuery = Type.Object({ path: path('The file.') }, CLOSED);
 
+export const ContentQuery = Type.Object(
+  {
+    path: path('The file.'),
+    raw: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description:
+          'Answer the bytes of the file, of any size, instead of JSON. A `Range` does so too.',
+      }),
+    ),
+  },
+  CLOSED,
+);
+
+export const UploadQuery = Type.Object(
+  {
+    path: path('The new file; the folders on the way are made when it is whole.'),
+    offset: natural({
+      description: 'Where the body begins in the file: as many bytes as were received, or 0.',
+      examples: [0],
+    }),
+    size: natural({ description: 'The size of the whole file.', examples: [20_480] }),
+  },
+  CLOSED,
+);
+
+export const FileUpload = object('FileUpload', {
+  data: object('FileUploadData', 'How far the upload of a file is.', {
+    path: shownPath(),
+    received: natural({ description: 'Bytes that the node has.', examples: [20_480] }),
+    size: integerOrNull({
+      description: 'The size of the whole file; null where nothing was received.',
+      examples: [20_480],
+    }),
+    done: Type.Boolean({ description: 'The file is whole, and has its name.' }),
+  }),
+});
+
+export const DownloadQuery = Type.Object(
+  {
+    path: Type.Array(path('A file or folder.', 'world'), {
+      minItems: 1,
+      maxItems: MAX_FILES,
+      description: 'Files and folders: the parameter may stand up to 100 times.',
+      examples: [['world']],
+    }),
+    format: choice(['zip', 'tar.gz', 'tar.zst']),
+  },
+  CLOSED,
+);
+
 const ENCODINGS = ['utf-8', 'base64'] as const;
 
 export const FileContent = object('FileContent', {

@@ -47,6 +47,7 @@ test('an empty environment means loopback and an embedded database', () => {
     listen: { host: '127.0.0.1', port: 8080 },
     metricsListen: { host: '127.0.0.1', port: 9464 },
     publicUrl: 'http://127.0.0.1:8080',
+    replicaUrl: 'http://127.0.0.1:8080',
     trustedProxies: [],
     webhookNetworks: [],
     natsServers: [],

@@ -34,6 +34,8 @@ export interface ControlConfig {
   readonly metricsListen: ListenAddress | null;
   /** `PORTCULLIS_PUBLIC_URL`: the base of absolute links, without a trailing slash. */
   readonly publicUrl: string;
+  /** `PORTCULLIS_REPLICA_URL`: where nodes of other hosts reach this very replica; by default `publicUrl`. */
+  readonly replicaUrl: string;
   /** `PORTCULLIS_TRUSTED_PROXY`: addresses and CIDRs, separated by commas. */
   readonly trustedProxies: readonly string[];
   /** `PORTCULLIS_WEBHOOK_NETWORKS`: networks that webhooks may reach though they are not public. */
@@ -117,6 +119,7 @@ export function decideConfig(
     listen,
     metricsListen: take(decideMetrics(text('PORTCULLIS_METRICS_LISTEN')), null),
     publicUrl: take(publicUrl, ''),
+    replicaUrl: take(decideReplicaUrl(text('PORTCULLIS_REPLICA_URL'), publicUrl), ''),
     trustedProxies: take(decideProxies(text('PORTCULLIS_TRUSTED_PROXY')), []),
     webhookNetworks: take(decideWebhookNetworks(text('PORTCULLIS_WEBHOOK_NETWORKS')), []),
     mail: take(decideMail(text('PORTCULLIS_SMTP_URL'), text('PORTCULLIS_MAIL_FROM')), null),
@@ -197,15 +200,26 @@ function decidePublicUrl(text: string | null, listen: ListenAddress, tls: boolea
     const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host;
     return ok(`${tls ? 'https' : 'http'}://${host}:${listen.port}`);
   }
+  const url = parsePlainUrl(text);
+  if (url !== null) return ok(url);
+  return no(`PORTCULLIS_PUBLIC_URL: "${text}" is not like https://portcullis.example.net.`);
+}
+
+function decideReplicaUrl(text: string | null, publicUrl: Parsed<string>): Parsed<string> {
+  if (text === null) return ok(publicUrl.ok ? publicUrl.value : '');
+  const url = parsePlainUrl(text);
+  if (url !== null) return ok(url);
+  return no(`PORTCULLIS_REPLICA_URL: "${text}" is not like https://replica-1.example.net:8443.`);
+}
+
+/** A URL without credentials, query and a slash at its end; null for anything else. */
+function parsePlainUrl(text: string): string | null {
   const url = URL.parse(text);
-  const plain =
+  const isPlain =
     url !== null &&
     (url.protocol === 'http:' || url.protocol === 'https:') &&
     url.username + url.password + url.search + url.hash === '';
-  if (!plain) {
-    return no(`PORTCULLIS_PUBLIC_URL: "${text}" is not like https://portcullis.example.net.`);
-  }
-  return ok(url.origin + url.pathname.replace(/\/+$/, ''));
+  return isPlain ? url.origin + url.pathname.replace(/\/+$/, '') : null;
 }
 
 /** `none` says that there is no proxy, where a deployment asks for a word. */

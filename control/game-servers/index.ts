@@ -6,6 +6,8 @@ import type { Admit, AgentHandler, ControlSide } from '@portcullis/link/transpor
 import type { Db } from '../db/database.ts';
 import { createGameServerEvents } from './events.ts';
 import type { FileHandlers } from './files/handlers.ts';
+import { FileStreams } from './files/streams.ts';
+import type { ServeStream } from '../links/socket-streams.ts';
 import { createHandlers, type GameServerHandlers } from './handlers.ts';
 import { startLostNodes } from './openings/lost-nodes.ts';
 import { NodeCalls, type Silence, type Timeouts } from './nodes/calls.ts';
@@ -38,6 +40,8 @@ export interface GameServerDeps {
   readonly log: Logger;
   /** Answers nodes about people who connect to their SFTP servers. */
   readonly sftp: SftpAnswers;
+  /** Where nodes of other hosts reach this replica, for streams of files. */
+  readonly replicaUrl: () => string;
   /** For tests; by default the timeouts of the interface. */
   readonly timeouts?: Timeouts;
 }
@@ -47,6 +51,8 @@ export interface GameServers {
   readonly handlers: GameServerHandlers & FileHandlers;
   /** Answers requests of nodes, over any transport. */
   readonly agentHandler: AgentHandler;
+  /** Takes a request by which a node opens a stream; returns whether it was waited for. */
+  readonly serveStream: ServeStream;
   /** Admits nodes by their credential. */
   readonly admit: Admit;
   /** Images of the shipped eggs on nodes. */
@@ -60,13 +66,15 @@ export interface GameServers {
 }
 
 export function createGameServers(deps: GameServerDeps): GameServers {
-  const { db, registry, log, sftp } = deps;
+  const { db, registry, log, sftp, replicaUrl } = deps;
   const powers = new PowerStates();
   const events = createGameServerEvents(log, registry, powers);
   const calls = new NodeCalls(events, deps.timeouts);
+  const streams = new FileStreams(replicaUrl);
   const nodes = new NodeHandler({ db, powers, events, sftp });
   return {
-    handlers: createHandlers(calls),
+    handlers: createHandlers(calls, streams),
+    serveStream: (request, response) => streams.serve(request, response),
     async agentHandler(from, request) {
       // The transport admits only nodes here, with their requests.
       if (from.kind !== 'node' || !isRequestOf('node', request)) {

@@ -7,6 +7,7 @@ import type { Logger } from 'pino';
 import { formatCredential } from '@portcullis/link/credential.ts';
 import { admitAgent, renewCredential } from '../agent-credential.ts';
 import { AgentRates } from './rates.ts';
+import { createSocketStreams } from './socket-streams.ts';
 import { loadInstallation, remoteCredential } from '../nats/installation.ts';
 import { type Collectors, notifyCollectors } from '../collectors/index.ts';
 import type { Db } from '../db/database.ts';
@@ -71,6 +72,7 @@ export async function serveLinks(deps: LinkDeps): Promise<Links> {
       withRenewal(db, (from, request) => servedBy(from).agentHandler(from, request)),
     ),
     admit: (agent, credential) => servedBy(agent).admit(agent, credential),
+    onHttp: createSocketStreams(gameServers.serveStream),
     onError: (error) => gameServers.failed('answering a node or collector', error),
   });
   stops.push('link to nodes', () => nodes.close());

@@ -108,13 +108,17 @@ export async function startEnvironment(
   const access = createAccess({ db, log });
   const registry = createRegistry();
   const sftp = new SftpLogins(db);
-  const gameServers = createGameServers({ db, registry, log, sftp, ...TEST_DEADLINES });
+  let url = '';
+  const replicaUrl = () => url;
+  const gameServers = createGameServers({ db, registry, log, sftp, replicaUrl, ...TEST_DEADLINES });
   const nodes = createMemoryLink(gameServers.agentHandler, gameServers.admit);
   gameServers.useLink(nodes.control);
   const ground = { db, events, access, log, queryEdges, registry, gameServers };
   const server = createHttpServer({ ...serverDeps(ground), ...overrides });
   onServer(server);
-  const { url, metricsUrl } = await server.listen();
+  const listening = await server.listen();
+  const { metricsUrl } = listening;
+  ({ url } = listening);
   t.after(async () => {
     await server.close();
     await nodes.control.close();
@@ -207,6 +211,7 @@ function serverDeps({
       ...events.handlers,
       ...webhooks.handlers,
     },
+    serveStream: gameServers.serveStream,
     registry,
     readiness: async () => ({
       database: GOOD,

@@ -6,6 +6,7 @@ import { dataplaneBench } from './dataplane/dataplane.ts';
 import { detectionBench } from './detection/detection.ts';
 import { edgeBench } from './dataplane/edge.ts';
 import { filtersBench } from './dataplane/filters.ts';
+import { filesBench } from './files/files.ts';
 import { fleetBench } from './fleet/fleet.ts';
 import { floodBench } from './dataplane/flood.ts';
 import { flowsBench } from './detection/flows.ts';
@@ -25,6 +26,7 @@ const BENCHES: readonly Bench[] = [
   dataplaneBench,
   detectionBench,
   edgeBench,
+  filesBench,
   filtersBench,
   fleetBench,
   floodBench,

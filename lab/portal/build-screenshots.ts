@@ -12,13 +12,14 @@ import {
   type Scheme,
   startPortalBrowser,
 } from './browser.ts';
+import { takeFiles } from './files-pictures.ts';
 import { takeFirewall } from './firewall-pictures.ts';
 import { ATTACKED, GAME, LOBBY, PORTAL_FILES, PORTAL_FLEET, WITH_GAMES } from './fleet.ts';
 import { startFlood } from './flood.ts';
 import { preparePeople, takePeople } from './people-pictures.ts';
 
 /**
- * `npm run build:screenshots [WIDTH HEIGHT FOLDER [people]]`: pictures of the portal over a real stack, as root. Without
+ * `npm run build:screenshots [WIDTH HEIGHT FOLDER [people|files]]`: pictures of the portal over a real stack, as root. Without
  * arguments all go into `pictures/`, which git ignores, and those that the documents show also into `docs/portal/`.
  */
 const [width = '1280', height = '800', folder = 'pictures', only = 'all'] = process.argv.slice(2);
@@ -30,6 +31,7 @@ const IN_DOCUMENTS = [
   'geo-light',
   'attack-light',
   'server-console-light',
+  'files-light',
   'operator-fleet-light',
 ];
 const SIZE = { width: Number(width), height: Number(height) };
@@ -59,7 +61,9 @@ try {
   await preparePeople(browser);
   for (const scheme of SCHEMES) {
     const visit = await browser.open(scheme, SIZE);
-    await takePeople(visit, browser.url, (name) => takeInto(scheme)(visit.page, name));
+    const take = (name: string) => takeInto(scheme)(visit.page, name);
+    if (only === 'files') await takeFiles(visit, browser.url, take);
+    else await takePeople(visit, browser.url, take);
     await visit.close();
   }
   if (only === 'all') {
@@ -67,6 +71,9 @@ try {
     stopFlood = await attack(stack);
     for (const scheme of SCHEMES) {
       await takeAll(browser, scheme);
+      const files = await browser.open(scheme, SIZE);
+      await takeFiles(files, browser.url, (name) => takeInto(scheme)(files.page, name));
+      await files.close();
       const isPrepared = scheme !== SCHEMES[0];
       await takeFirewall(browser, { scheme, size: SIZE, folder, isPrepared });
     }

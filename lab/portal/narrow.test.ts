@@ -21,7 +21,7 @@ const PAGES = [
   '/servers',
   '/servers/new',
   '/library',
-  ...tabs(`/servers/${GAME.uuid}`, 'console', 'resources', 'history', 'ports', 'build'),
+  ...tabs(`/servers/${GAME.uuid}`, 'console', 'files', 'resources', 'history', 'ports', 'build'),
   ...tabs('/settings', 'keys', 'members', 'webhooks', 'organisation'),
   '/account',
   ...tabs('/operator', 'organisations', 'people', 'fleet', 'audit'),

@@ -58,13 +58,15 @@ export async function acceptLink(
   browser: PortalBrowser,
   link: string,
   person: Pick<NewPerson, 'name' | 'password'>,
+  /** The page that is shown first. */
+  heading = 'Addresses',
 ): Promise<Visit> {
   const visit = await browser.open('light');
   await visit.page.goto(link);
   await visit.page.getByLabel('Your name').fill(person.name);
   await typePassword(visit.page, person.password);
   await visit.page.getByRole('button', { name: 'Continue' }).click();
-  await visit.page.getByRole('heading', { name: 'Addresses', level: 1 }).waitFor();
+  await visit.page.getByRole('heading', { name: heading, level: 1 }).waitFor();
   return visit;
 }
 

@@ -15,7 +15,7 @@ import {
 import { ADA, PASSWORD, typePassword } from './people.ts';
 import { GAME, LOBBY, PORTAL_FILES, PORTAL_FLEET, WITH_GAMES } from './fleet.ts';
 
-const TABS = ['console', 'resources', 'history', 'ports', 'build', 'people', 'activity'];
+const TABS = ['console', 'files', 'resources', 'history', 'ports', 'build', 'people', 'activity'];
 const NEEDS = ['root', 'netns', 'nft', 'postgres', 'chromium'] as const;
 
 describe('game servers in a browser, over a node that runs one', {

@@ -49,6 +49,20 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 const base64: Schema<string> = (value, at) =>
   parsedBy((one) => BASE64.test(one), 'base64 of at most 4 MiB', MAX_BASE64)(value, at);
 
+/** Where and how the node opens a stream of bytes. The token is a secret, and good for one request. */
+const ticket = object({
+  /** Names the stream in later calls. */
+  id: jobId,
+  token: matching(/^[\w-]{43}$/, 'a token'),
+  /** The URL of the replica that waits; a node on the same host uses the socket of the link. */
+  url: matching(/^https?:\/\/[\x21-\x7e]{1,1000}$/, 'a URL'),
+});
+export type StreamTicket = Static<typeof ticket>;
+
+/** A part of a file: from a byte to a byte, both included; without a start the last bytes. */
+const range = object({ start: nullable(natural), end: nullable(natural) });
+export type FileRange = Static<typeof range>;
+
 export const ARCHIVE_FORMATS = ['zip', 'tar', 'tar.gz', 'tar.zst'] as const;
 
 const FILE_OPERATIONS = kinds({
@@ -101,6 +115,23 @@ const FILE_OPERATIONS = kinds({
   unpack: { path, to: path },
   listJobs: {},
   cancelJob: { id: jobId },
+  /** Asks for the tag of a file. */
+  tag: { path },
+  /** Sends a file, or a part of it. */
+  send: { path, range: nullable(range), ticket },
+  /** Sends an archive of files and folders. */
+  pack: {
+    paths: array(path, MAX_FILES_OF_CALL),
+    format: oneOf(...ARCHIVE_FORMATS),
+    ticket,
+  },
+  /** Receives a file from an offset on, and gives it its name when it has its size. */
+  receive: { path, offset: natural, size: natural, expected: nullable(tag), ticket },
+  /** Waits for the end of what a stream brought. */
+  outcome: { id: jobId },
+  /** How much of a file was received. */
+  uploaded: { path },
+  dropUpload: { path },
 });
 export type FileOperation = StaticUnion<typeof FILE_OPERATIONS>;
 export type FileOperationOf<K extends FileOperation['kind']> = Extract<FileOperation, { kind: K }>;
@@ -148,6 +179,8 @@ export const REFUSAL_CODES = [
   'busy',
   'unavailable',
   'impossible',
+  'range',
+  'lost',
 ] as const;
 export type FileRefusalCode = (typeof REFUSAL_CODES)[number];
 const code = oneOf(...REFUSAL_CODES);
@@ -225,6 +258,15 @@ export const FILE_ANSWERS = kinds({
     /** Days after which an item is removed. */
     days: natural,
   },
+  /** Null: there is no file. */
+  tagged: { tag: nullable(tag) },
+  /** The stream is being opened. Null: an archive, of which nothing is known before. */
+  sending: {
+    file: nullable(object({ tag, size: natural, modifiedAtMs: moment, offset: natural, length: natural })),
+  },
+  receiving: {},
+  /** `size` null: nothing was received. `isOpen`: the stream has not ended. */
+  received: { received: natural, size: nullable(natural), isWhole: boolean, isOpen: boolean },
   job: { job },
   jobs: { jobs: array(job, MAX_JOBS) },
 });

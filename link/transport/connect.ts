@@ -11,6 +11,12 @@ export interface ControlPlace {
   readonly path: string;
 }
 
+/** Whether a credential is of an agent of another host than control's. */
+export function isRemote(credential: string | null): boolean {
+  const parsed = credential === null ? null : parseCredential(credential);
+  return parsed?.ok === true && parsed.value.remote !== null;
+}
+
 /** Connects an agent to control by its credential. Rejects if that cannot be read; the reason quotes nothing of it. */
 export async function connectControl({
   agent,

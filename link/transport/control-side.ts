@@ -49,10 +49,14 @@ export class AgentConnections implements ControlSide {
   /** `peer` is the account at the other end; by default that of this process. */
   accept(stream: Duplex, peer: PeerUid = process.getuid?.() ?? null): void {
     let onAdmittedGone = (): void => {};
+    const admit = (): void => {
+      onAdmittedGone = this.#pending.admit(connection);
+    };
     const connection = new ServedAgent(stream, this.#options, {
       admissions: this.#admissions,
+      onHttpAdmitted: admit,
       onAdmitted: (agent) => {
-        onAdmittedGone = this.#pending.admit(connection);
+        admit();
         this.#closeOldest(agent);
       },
       onGone: () => {
@@ -109,9 +113,12 @@ export class AgentConnections implements ControlSide {
 interface Surroundings {
   readonly admissions: Limiter;
   readonly onAdmitted: (agent: AgentRef) => void;
+  readonly onHttpAdmitted: () => void;
   readonly onGone: () => void;
 }
 
+/** As the length of a message, these bytes would be far above any limit. */
+const HTTP = /^(?:GET |POST )/;
 const GONE: Admission = { ok: false, reason: 'The connection has ended.' };
 
 /** One connection: greeting, admission, then requests and calls. */
@@ -135,7 +142,7 @@ class ServedAgent {
   constructor(
     stream: Duplex,
     options: ServeOptions,
-    { admissions, onAdmitted, onGone }: Surroundings,
+    { admissions, onAdmitted, onHttpAdmitted, onGone }: Surroundings,
   ) {
     this.#admissions = admissions;
     this.#options = options;
@@ -146,9 +153,17 @@ class ServedAgent {
       this.#calls.failAll(new LinkError('disconnected', `the agent's connection ended: ${reason}`));
       onGone();
     };
+    const isTaken = (head: Buffer): boolean => {
+      if (options.onHttp === undefined || !HTTP.test(head.toString('latin1', 0, 5))) return false;
+      options.onHttp(stream, () => {
+        clearTimeout(this.#greetingTimer);
+        onHttpAdmitted();
+      });
+      return true;
+    };
     this.#stream = new FramedStream(
       stream,
-      { onMessage: (message) => this.#receive(message), onEnd },
+      { onMessage: (message) => this.#receive(message), onEnd, isTaken },
       MAX_GREETING_BYTES,
     );
     this.#greetingTimer = setTimeout(

@@ -10,6 +10,8 @@ interface Events {
   readonly onMessage: (message: unknown) => void;
   /** Called once, however the stream ended. */
   readonly onEnd: (reason: string) => void;
+  /** Whether another reader takes the stream, by its first bytes. It is paused then, and its end is still reported. */
+  readonly isTaken?: (head: Buffer) => boolean;
 }
 
 /** Messages over one byte stream. Reading stops while the owner pauses it or the peer does not read. */
@@ -25,11 +27,21 @@ export class FramedStream {
     this.#stream = stream;
     this.#reader = new FrameReader(maxBytes);
     this.#events = events;
-    stream.on('data', (chunk: Buffer) => {
+    const onDrain = (): void => this.#drain();
+    const onData = (chunk: Buffer): void => {
       this.#reader.push(chunk);
       this.#drain();
+    };
+    stream.once('data', (head: Buffer) => {
+      if (events.isTaken?.(head) !== true) {
+        stream.on('data', onData);
+        return onData(head);
+      }
+      stream.off('drain', onDrain);
+      stream.pause();
+      stream.unshift(head);
     });
-    stream.on('drain', () => this.#drain());
+    stream.on('drain', onDrain);
     // `close` always follows an error.
     let reason = 'the peer left';
     stream.on('error', (error) => {

@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import { type AgentRef, type ControlReply, parseRequest } from '../messages/messages.ts';
 import {
   type Admission,
@@ -12,6 +13,11 @@ export interface ServeOptions {
   readonly admit?: Admit;
   /** Called when a handler threw or a reply was too large; the agent receives `unavailable`. */
   readonly onError?: (error: unknown) => void;
+  /**
+   * Takes a connection that begins with a request of HTTP. It counts among those that are not admitted, and ends with them,
+   * until `admitted` is called.
+   */
+  readonly onHttp?: (stream: Duplex, admitted: () => void) => void;
 }
 
 /** The newest connections of one agent that are served: it has one, and for a moment its next one too. */

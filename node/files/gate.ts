@@ -11,11 +11,12 @@ import type { Limiter } from '@portcullis/link/limiter.ts';
 import { Folder, type Name, type Owner } from '../server-folder/folder.ts';
 import type { Jobs } from './jobs.ts';
 import type { Quota } from './quota.ts';
+import type { Transfers } from './streams/transfers.ts';
 import { aboutPath, FileRefusal, notFound } from './refusal.ts';
 import { TreeWalk } from './tree.ts';
 
-/** Folders in the reserved folder: deleted files, and files that are being written. */
-export type WorkFolder = 'bin' | 'tmp';
+/** Folders in the reserved folder: deleted files, files that are being written, and uploads that may go on. */
+export type WorkFolder = 'bin' | 'tmp' | 'uploads';
 
 /** The files of one server, and what limits all of its callers together. */
 export interface ServerFiles {
@@ -27,6 +28,7 @@ export interface ServerFiles {
   readonly denylist: Denylist;
   readonly quota: Quota;
   readonly jobs: Jobs;
+  readonly transfers: Transfers;
   /** Serialises the last steps of writes: a check of what is there, and the rename. */
   readonly changes: Limiter;
   /** Names in `tmp` that are in use. */

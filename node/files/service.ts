@@ -18,13 +18,17 @@ import { Gate, type ServerFiles } from './gate.ts';
 import { Jobs } from './jobs.ts';
 import { deleteFiles, emptyBin, expireBin, listBin, restore } from './operations/bin.ts';
 import { makeFolder, move, setMode } from './operations/change.ts';
-import { read, write } from './operations/content.ts';
+import { read, readTag, write } from './operations/content.ts';
 import { copy } from './operations/copy.ts';
 import { list } from './operations/list.ts';
 import { measureFolder } from './operations/measure.ts';
 import { search } from './operations/search.ts';
 import { Quota } from './quota.ts';
 import { FileRefusal } from './refusal.ts';
+import type { StreamRoute } from './streams/connect.ts';
+import { describeUpload, dropUpload, expireUploads, receiveFile } from './streams/receive.ts';
+import { sendArchive, sendFile } from './streams/send.ts';
+import { Transfers } from './streams/transfers.ts';
 import { removeContentBut } from './tree.ts';
 
 /** Operations of one server at once; more wait. */
@@ -43,6 +47,11 @@ const QUIET: ReadonlySet<FileOperation['kind']> = new Set([
   'measure',
   'listBin',
   'listJobs',
+  'tag',
+  'send',
+  'pack',
+  'outcome',
+  'uploaded',
 ]);
 
 /** The folder of a server with its settings, or a sentence that says why its files cannot be reached now. */
@@ -63,6 +72,8 @@ export interface FileServiceOptions {
   /** Measures a server's folder now, which `measured` then takes. */
   readonly measureServer: (uuid: string) => Promise<unknown>;
   readonly measure: MeasureDisk;
+  /** How streams reach control. */
+  readonly route: StreamRoute;
   readonly log: Log;
 }
 
@@ -73,7 +84,7 @@ export interface FileActivity {
   readonly outcome: string;
 }
 
-interface Shared extends Pick<ServerFiles, 'quota' | 'jobs' | 'changes' | 'inUse'> {
+interface Shared extends Pick<ServerFiles, 'quota' | 'jobs' | 'transfers' | 'changes' | 'inUse'> {
   limitMib: number;
   readonly slots: Limiter;
   readonly sweeps: Limiter;
@@ -92,7 +103,7 @@ export class FileService {
 
   /** Starts to remove what deleted files and a killed agent left. */
   start(): void {
-    const sweep = (): void => void this.#sweepAll();
+    const sweep = (): void => void this.sweep();
     this.#timers.push(
       setTimeout(sweep, FIRST_SWEEP_MS).unref(),
       setInterval(sweep, SWEEP_MS).unref(),
@@ -101,7 +112,7 @@ export class FileService {
 
   async stop(): Promise<void> {
     for (const timer of this.#timers) clearTimeout(timer);
-    await Promise.all([...this.#servers.values()].map(({ jobs }) => jobs.close()));
+    await Promise.all([...this.#servers.values()].map(endWork));
     await Promise.all(this.#sweeps);
   }
 
@@ -109,7 +120,7 @@ export class FileService {
   async forget(uuid: string): Promise<void> {
     const shared = this.#servers.get(uuid);
     this.#servers.delete(uuid);
-    await shared?.jobs.close();
+    if (shared !== undefined) await endWork(shared);
   }
 
   /** Takes a measurement of a server's folder that began at this time. */
@@ -195,10 +206,11 @@ export class FileService {
     const { folder, owner } = await openFolder(uuid);
     const shared = this.#shared(uuid);
     shared.limitMib = settings.limitMib;
-    const { quota, jobs, changes, inUse } = shared;
+    const { quota, jobs, transfers, changes, inUse } = shared;
     const denylist = parseDenylist(settings.denylist);
     const sweep = (): void => this.#sweepSoon(uuid);
-    return Gate.open({ uuid, folder, owner, denylist, quota, jobs, changes, inUse, sweep }, rights);
+    const own = { uuid, folder, owner, denylist, sweep };
+    return Gate.open({ ...own, quota, jobs, transfers, changes, inUse }, rights);
   }
 
   #perform(
@@ -208,8 +220,9 @@ export class FileService {
     untilMs: number,
   ): Promise<FileAnswer> {
     const { jobs } = gate.files;
+    const leftMs = (): number => Math.max(0, untilMs - performance.now());
     const answerJob = async (id: string): Promise<FileAnswer> =>
-      jobs.answer(id, Math.max(0, untilMs - performance.now()));
+      jobs.answer(id, leftMs());
     switch (operation.kind) {
       case 'list':
         return list(gate, operation);
@@ -248,6 +261,32 @@ export class FileService {
       case 'unpack':
         return unpack(gate, operation).then(answerJob);
       default:
+        return this.#performStream(gate, operation, leftMs);
+    }
+  }
+
+  #performStream(
+    gate: Gate,
+    operation: FileOperation,
+    leftMs: () => number,
+  ): Promise<FileAnswer> {
+    const { route } = this.#options;
+    switch (operation.kind) {
+      case 'tag':
+        return readTag(gate, operation);
+      case 'send':
+        return sendFile(gate, operation, route);
+      case 'pack':
+        return sendArchive(gate, operation, route);
+      case 'receive':
+        return receiveFile(gate, operation, route);
+      case 'outcome':
+        return gate.files.transfers.outcome(operation.id, leftMs());
+      case 'uploaded':
+        return describeUpload(gate, operation);
+      case 'dropUpload':
+        return dropUpload(gate, operation);
+      default:
         throw new FileRefusal('impossible', 'This node does not know that operation.');
     }
   }
@@ -262,6 +301,7 @@ export class FileService {
         measure: () => this.#options.measureServer(uuid),
       }),
       jobs: new Jobs(this.#options.log),
+      transfers: new Transfers(this.#options.log),
       changes: new Limiter(1),
       inUse: new Set(),
       slots: new Limiter(MAX_AT_ONCE),
@@ -285,7 +325,8 @@ export class FileService {
     void sweep.finally(() => this.#sweeps.delete(sweep));
   }
 
-  async #sweepAll(): Promise<void> {
+  /** Removes leftovers of all servers. */
+  async sweep(): Promise<void> {
     for (const uuid of this.#options.uuids()) {
       this.#sweepSoon(uuid);
       await Promise.all(this.#sweeps);
@@ -298,9 +339,14 @@ export class FileService {
     try {
       if (!(await gate.hasWork())) return;
       await expireBin(gate, Date.now());
+      await expireUploads(gate, Date.now());
       await removeContentBut(await gate.work('tmp'), gate.files.inUse);
     } finally {
       await gate.close();
     }
   }
+}
+
+async function endWork({ jobs, transfers }: Shared): Promise<void> {
+  await Promise.all([jobs.close(), transfers.close()]);
 }

@@ -211,6 +211,29 @@ export class Folder {
   }
 
   /**
+   * Opens a regular file of the agent's own to write on in it; returns null if it is missing. Refuses one with a second name,
+   * which the game could have given it.
+   */
+  async openToGoOn(name: Name): Promise<OpenFile | null> {
+    let handle: FileHandle;
+    try {
+      handle = await open(this.at(name), O_WRONLY | O_NOFOLLOW | O_NONBLOCK);
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return null;
+      throw refusalOf(error, name);
+    }
+    try {
+      const stat = await handle.stat({ bigint: true });
+      if (!stat.isFile()) throw new Refusal('it is not a regular file');
+      if (stat.nlink > 1n) throw new Refusal('it has a second name');
+      return { handle, stat };
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+  }
+
+  /**
    * Gives an entry another name, in this folder or in another one of the same server. Refused with `EEXIST` if there is
    * anything of that name; with `replace`, a file there is replaced.
    */

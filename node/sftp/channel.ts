@@ -19,6 +19,8 @@ const STATUS_OF: Readonly<Record<FileRefusalCode, number>> = {
   busy: STATUS.FAILURE,
   unavailable: STATUS.FAILURE,
   impossible: STATUS.FAILURE,
+  range: STATUS.FAILURE,
+  lost: STATUS.FAILURE,
 };
 
 export interface ChannelOptions {

@@ -19,11 +19,21 @@ function toField(cell: Cell): string {
 
 /** Hands a file that the page made to the browser. */
 export function saveFile(name: string, type: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
+  saveBlob(name, new Blob([text], { type: `${type};charset=utf-8` }));
+}
+
+/** Hands what was read to the browser. */
+export function saveBlob(name: string, blob: Blob): void {
+  const url = URL.createObjectURL(blob);
+  saveFrom(url, name);
+  // The download has its own reference by then.
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+/** Lets the browser download from an address of this service, without leaving the page. */
+export function saveFrom(url: string, name: string): void {
   const link = document.createElement('a');
   link.href = url;
   link.download = name;
   link.click();
-  // The download has its own reference by then.
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }

@@ -9,7 +9,7 @@ import { Loading } from './components/Loading.tsx';
 import { Home } from './shell/Home.tsx';
 import { NotFound } from './shell/NotFound.tsx';
 import { Shell } from './shell/Shell.tsx';
-import { tabSearch } from './tabs.ts';
+import { serverSearch, tabSearch } from './tabs.ts';
 
 const rootRoute = createRootRoute({ component: Shell, notFoundComponent: NotFound });
 
@@ -105,7 +105,7 @@ const settings = createRoute({
 const server = createRoute({
   getParentRoute: () => rootRoute,
   path: '/servers/$uuid',
-  validateSearch: tabSearch('/servers/$uuid'),
+  validateSearch: serverSearch,
   component: lazyRouteComponent(() => import('./areas/servers/ServerPage.tsx'), 'ServerPage'),
 });
 

@@ -4,6 +4,7 @@ export const TABS = {
   '/operator': ['organisations', 'people', 'fleet', 'audit'],
   '/servers/$uuid': [
     'console',
+    'files',
     'resources',
     'history',
     'ports',
@@ -26,4 +27,24 @@ export function isTabOf<Path extends TabbedPath>(path: Path, value: unknown): va
 export function tabSearch<Path extends TabbedPath>(path: Path) {
   return ({ tab }: Readonly<Record<string, unknown>>): { tab?: TabOf<Path> } =>
     isTabOf(path, tab) ? { tab } : {};
+}
+
+/** A place within the files of a server, beside the tab. */
+export interface FileSearch {
+  /** A folder. */
+  path?: string;
+  file?: string;
+  line?: number;
+}
+
+/** Reads what the address of a server's page names; a place counts with its tab only. */
+export function serverSearch(search: Readonly<Record<string, unknown>>) {
+  const tabbed = tabSearch('/servers/$uuid')(search);
+  const { path, file, line } = search;
+  const place: FileSearch = {
+    ...(typeof path === 'string' && { path }),
+    ...(typeof file === 'string' && { file }),
+    ...(typeof line === 'number' && { line }),
+  };
+  return { ...tabbed, ...(tabbed.tab === 'files' && place) };
 }

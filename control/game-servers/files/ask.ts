@@ -11,7 +11,7 @@ import { notSeen } from '../../http/operations/not-found.ts';
 import type { Writing } from '../../http/operations/operation.ts';
 import { conflict, Problem } from '../../problem.ts';
 import { requireRight } from '../../http/operations/server-right.ts';
-import { recordAttempt } from '../attempt.ts';
+import { type Attempt, recordAttempt } from '../attempt.ts';
 import type { ServerCall } from '../require-server.ts';
 import type { NodeCalls, Silence } from '../nodes/calls.ts';
 import { loadServer, type ServerRow } from '../store.ts';
@@ -31,7 +31,7 @@ export async function readFiles<K extends Answered['kind']>(
   operationOf: () => FileOperation,
 ): Promise<FileAnswerOf<K>> {
   const server = await loadReady(db, call);
-  return expect(kind, await send(calls, call, server, operationOf()));
+  return expectAnswer(kind, await askNode(calls, call, server, operationOf()));
 }
 
 /** The tag of a file's content; null if there is no file. */
@@ -42,9 +42,8 @@ export async function readTag(
   pathOf: () => string,
 ): Promise<string | null> {
   const server = await loadReady(db, call);
-  const answer = await send(calls, call, server, { kind: 'read', path: pathOf() });
-  if (answer.kind === 'refused' && answer.code === 'not_found') return null;
-  return expect('content', answer).tag;
+  const answer = await askNode(calls, call, server, { kind: 'tag', path: pathOf() });
+  return expectAnswer('tagged', answer).tag;
 }
 
 /** Asks the node to change something. The attempt is audited before, and what became of it after. */
@@ -57,17 +56,27 @@ export async function changeFiles<K extends Answered['kind']>(
 ): Promise<FileAnswerOf<K>> {
   const server = await loadReady(db, call);
   const operation = operationOf();
-  const attempt = await recordAttempt(db, call, {
+  const attempt = await recordChange(db, call, operation);
+  const answer = await askNode(calls, call, server, operation);
+  await attempt.close(outcomeOf(answer));
+  return expectAnswer(kind, answer);
+}
+
+/** Audits a change before the node is asked for it. */
+export function recordChange(
+  db: Reader,
+  call: ServerCall & Writing<Caller>,
+  operation: FileOperation,
+): Promise<Attempt> {
+  return recordAttempt(db, call, {
     action: ACTIONS[operation.kind],
     detail: summaryOf(operation),
     check: (tx, by) => loadSeen(tx, { ...call, by }),
   });
-  const answer = await send(calls, call, server, operation);
-  await attempt.close(outcomeOf(answer));
-  return expect(kind, answer);
 }
 
-async function loadReady(db: Reader, call: ServerCall): Promise<ServerRow> {
+/** The server of the path, which has files that the caller has some right to. */
+export async function loadReady(db: Reader, call: ServerCall): Promise<ServerRow> {
   const server = await loadSeen(db, call);
   if (server.provisioned) return server;
   throw conflict('The server is not provisioned yet: it has no files.');
@@ -89,7 +98,7 @@ function fileRightsOf(by: Caller, uuid: string): readonly FileRight[] {
   return FILE_RIGHTS.filter((right) => rights.has(right));
 }
 
-function send(
+export function askNode(
   calls: NodeCalls,
   call: ServerCall,
   server: ServerRow,
@@ -100,7 +109,8 @@ function send(
   return calls.files(server, message, calls.timeouts.instructMs);
 }
 
-function expect<K extends Answered['kind']>(
+/** The answer of this kind; throws what the caller is answered instead. */
+export function expectAnswer<K extends Answered['kind']>(
   kind: K,
   answer: FileAnswer | Silence,
 ): FileAnswerOf<K> {
@@ -121,6 +131,8 @@ const PROBLEMS = {
   busy: 'conflict',
   unavailable: 'conflict',
   impossible: 'conflict',
+  range: 'range_not_satisfiable',
+  lost: 'unavailable',
 } as const satisfies Readonly<Record<FileRefusalCode, Problem['code']>>;
 
 function refusal(code: FileRefusalCode, reason: string): Problem {
@@ -156,6 +168,13 @@ const ACTIONS = {
   unpack: 'files.unpack',
   listJobs: 'files.jobs',
   cancelJob: 'files.cancel',
+  tag: 'files.read',
+  send: 'files.download',
+  pack: 'files.download',
+  receive: 'files.upload',
+  outcome: 'files.upload',
+  uploaded: 'files.upload',
+  dropUpload: 'files.abort-upload',
 } as const satisfies Readonly<Record<FileOperation['kind'], string>>;
 
 /** Items of a list that the audit trail keeps. */
@@ -165,7 +184,7 @@ const MAX_NAMED = 20;
 function summaryOf(operation: FileOperation): Readonly<Record<string, unknown>> {
   const summary: Record<string, unknown> = {};
   for (const [name, value] of Object.entries<unknown>(operation)) {
-    if (name === 'kind') continue;
+    if (name === 'kind' || name === 'ticket') continue;
     if (name === 'content') summary['size'] = Math.floor((String(value).length * 3) / 4);
     else summary[name] = Array.isArray(value) ? value.slice(0, MAX_NAMED) : value;
     if (Array.isArray(value) && value.length > MAX_NAMED) summary['of'] = value.length;
@@ -173,7 +192,8 @@ function summaryOf(operation: FileOperation): Readonly<Record<string, unknown>> 
   return summary;
 }
 
-function outcomeOf(answer: FileAnswer | Silence): object {
+/** What became of a change, for its audit entry. */
+export function outcomeOf(answer: FileAnswer | Silence): object {
   if (answer.kind === 'refused') return { ok: false, message: answer.reason };
   if (answer.kind === 'silent') return { ok: false, message: SILENCES[answer.why] };
   if (answer.kind !== 'done' || answer.failed.length === 0) return { ok: true };

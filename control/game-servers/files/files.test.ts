@@ -154,6 +154,8 @@ test('a file is read with a tag, and written only on what was read', async (t) =
   let present: FileAnswer = content('one', 'tag-one');
   world.answer = ({ operation }) => {
     if (operation.kind === 'read') return present;
+    if (operation.kind === 'tag')
+      return { kind: 'tagged', tag: present.kind === 'content' ? present.tag : null };
     return { kind: 'written', tag: 'tag-two', size: 3, created: false };
   };
   const path = `${at(1)}/content?path=server.properties`;

@@ -1,11 +1,20 @@
-import { formatPath, parsePath } from '@portcullis/core/game-servers/files/path.ts';
 import { MAX_CONTENT_BYTES } from '@portcullis/contract/schemas/x1-files.ts';
-import { sameState } from '../../http/operations/etag.ts';
 import type { CallOf, Handlers } from '../../http/operations/handlers.ts';
 import { invalidValue, Problem } from '../../problem.ts';
 import type { NodeCalls } from '../nodes/calls.ts';
-import { changeFiles, readFiles, readTag } from './ask.ts';
-import { changedView, contentView, deletedView, entryView, jobView } from './views.ts';
+import { changeFiles, readFiles } from './ask.ts';
+import { expectedOf, IN_QUERY, pathOf } from './input.ts';
+import { receiveFile } from './receive.ts';
+import { sendArchive, sendFile } from './send.ts';
+import type { FileStreams } from './streams.ts';
+import {
+  changedView,
+  contentView,
+  deletedView,
+  entryView,
+  jobView,
+  uploadView,
+} from './views.ts';
 
 /** The x1 operations on the files of a game server. */
 export type FileHandlers = Pick<
@@ -27,15 +36,20 @@ export type FileHandlers = Pick<
   | 'emptyBin'
   | 'listFileJobs'
   | 'cancelFileJob'
+  | 'readUpload'
+  | 'uploadFile'
+  | 'abortUpload'
+  | 'downloadFiles'
 >;
 
 const DEFAULT_PAGE = 200;
 const DEFAULT_FOUND = 100;
 
-export function createFileHandlers(calls: NodeCalls): FileHandlers {
+export function createFileHandlers(calls: NodeCalls, streams: FileStreams): FileHandlers {
   return {
     ...createReads(calls),
-    ...createContent(calls),
+    ...createContent(calls, streams),
+    ...createUploads(calls, streams),
     ...createChanges(calls),
     ...createJobs(calls),
     ...createBin(calls),
@@ -81,9 +95,11 @@ function createReads(calls: NodeCalls) {
   } satisfies Partial<FileHandlers>;
 }
 
-function createContent(calls: NodeCalls) {
+function createContent(calls: NodeCalls, streams: FileStreams) {
   return {
     async readFile(call, db) {
+      if (call.query.raw === true || call.range !== null)
+        return sendFile({ calls, streams, db }, call);
       const pathOfFile = () => pathOf(call.query.path, IN_QUERY);
       const answer = await readFiles(calls, db, call, 'content', () => ({
         kind: 'read',
@@ -103,6 +119,32 @@ function createContent(calls: NodeCalls) {
         expected,
       }));
       return { status: 200, body: { data: { path: path(), size, created } } };
+    },
+  } satisfies Partial<FileHandlers>;
+}
+
+function createUploads(calls: NodeCalls, streams: FileStreams) {
+  return {
+    async readUpload(call, db) {
+      const path = () => pathOf(call.query.path, IN_QUERY);
+      const answer = await readFiles(calls, db, call, 'received', () => ({
+        kind: 'uploaded',
+        path: path(),
+      }));
+      return { status: 200, body: { data: uploadView(path(), answer) } };
+    },
+    async uploadFile(call, db) {
+      return receiveFile({ calls, streams, db }, call);
+    },
+    async abortUpload(call, db) {
+      const answer = await changeFiles(calls, db, call, 'done', () => ({
+        kind: 'dropUpload',
+        path: pathOf(call.query.path, IN_QUERY),
+      }));
+      return changed(answer);
+    },
+    async downloadFiles(call, db) {
+      return sendArchive({ calls, streams, db }, call);
     },
   } satisfies Partial<FileHandlers>;
 }
@@ -223,17 +265,6 @@ function changed(answer: Parameters<typeof changedView>[0]) {
   return { status: 200, body: { data: changedView(answer) } };
 }
 
-type Where = { readonly pointer: string } | { readonly parameter: string };
-
-/** The one spelling of a path. Throws 422. */
-function pathOf(text: string, where: Where): string {
-  const path = parsePath(text);
-  if (!path.ok) throw invalidValue('The path', where, path.reason);
-  return formatPath(path.value);
-}
-
-const IN_QUERY = { parameter: 'path' } as const;
-
 function folderOf({ path = '' }: { readonly path?: string }): string {
   return pathOf(path, IN_QUERY);
 }
@@ -258,18 +289,4 @@ function bytesOf({ content, encoding }: CallOf<'writeFile'>['body']): Buffer {
   const bytes = Buffer.from(content, isText ? 'utf8' : 'base64');
   if (bytes.length <= MAX_CONTENT_BYTES) return bytes;
   throw new Problem('payload_too_large', 'The content is larger than 4 MiB.');
-}
-
-/** The tag that the file must have for `If-Match`; null without one. Throws 412 if it does not any more. */
-async function expectedOf(
-  calls: NodeCalls,
-  db: Parameters<FileHandlers['writeFile']>[1],
-  call: CallOf<'writeFile'>,
-  path: () => string,
-): Promise<string | null> {
-  const { ifMatch } = call;
-  if (ifMatch === null) return null;
-  const tag = await readTag(calls, db, call, path);
-  if (tag !== null && sameState(ifMatch, tag)) return tag;
-  throw new Problem('precondition_failed', `${path()} was changed since it was read.`);
 }

@@ -33,6 +33,10 @@ export function changedView({ done, failed }: FileAnswerOf<'done'>) {
   return { done, failed: failed.map(({ path, reason }) => ({ path, reason })) };
 }
 
+export function uploadView(path: string, { received, size, isWhole }: FileAnswerOf<'received'>) {
+  return { path, received, size, done: isWhole };
+}
+
 export function deletedView({ deletedAtMs, ...item }: FileAnswerOf<'bin'>['items'][number]) {
   return { ...item, deleted_at: momentView(deletedAtMs) };
 }

@@ -1,9 +1,10 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { MERGE_PATCH } from '@portcullis/contract/endpoint.ts';
 import { MOST } from '@portcullis/contract/body-limits.ts';
 import { describePlace } from '@portcullis/core/json-place.ts';
-import { Problem } from '../../problem.ts';
+import { invalidValue, Problem } from '../../problem.ts';
 
 /** A request body: the bytes for comparison, the value for validation. */
 export interface ReadBody {
@@ -23,6 +24,10 @@ export function useStrictBodies(app: FastifyInstance): void {
     if (expectsContinue(request.headers)) inviteBody(request, reply.raw);
     done();
   });
+  app.addContentTypeParser(BYTES, (request, payload, done) => {
+    if (request.routeOptions.config.takesBytes === true) done(null, payload);
+    else done(unsupportedMediaType());
+  });
   const types = ['application/json', MERGE_PATCH];
   app.addContentTypeParser(types, { parseAs: 'buffer' }, (request, raw, done) => {
     try {
@@ -35,6 +40,23 @@ export function useStrictBodies(app: FastifyInstance): void {
       done(error instanceof Error ? error : new Error('unreadable body'));
     }
   });
+}
+
+const BYTES = 'application/octet-stream';
+
+/** Marks the body of a request as bytes that are passed on, whatever its sender calls them. */
+export function asBytes({ raw }: FastifyRequest): void {
+  const { 'content-encoding': encoding } = raw.headers;
+  if (encoding !== undefined && encoding !== 'identity') {
+    const where = { parameter: 'Content-Encoding' };
+    throw invalidValue('The header Content-Encoding', where, 'is not read: send the bytes plain');
+  }
+  raw.headers['content-type'] = BYTES;
+}
+
+/** The bytes of a request that `asBytes` marked. */
+export function bytesOf({ body }: FastifyRequest): Readable {
+  return body instanceof Readable ? body : Readable.from([]);
 }
 
 function expectsContinue({ expect }: IncomingHttpHeaders): boolean {

@@ -2,7 +2,7 @@ import { createValidator, MAX_ERRORS } from '@portcullis/contract/validator.ts';
 import type { FieldError } from '../../problem.ts';
 import { textProblem, type Validated } from './validation.ts';
 
-/** The query part of a schema that this reader understands: flat, each parameter of one simple type. */
+/** The query part of a schema that this reader understands: flat, each parameter of one simple type, or a list of texts. */
 interface QuerySchema {
   readonly properties?: Readonly<Record<string, Property>>;
 }
@@ -24,8 +24,8 @@ const BOOLEANS: Readonly<Record<string, boolean>> = {
 
 /**
  * Parses a query string by the operation's schema; without one every parameter is unknown. Strict: integers are decimal
- * digits without leading zeros, booleans `true`, `false`, `1` or `0`. Each parameter may appear once. Errors name the
- * parameter.
+ * digits without leading zeros, booleans `true`, `false`, `1` or `0`. Each parameter may appear once, but for a list, of
+ * which each value is one. Errors name the parameter.
  */
 export function queryValidator(schema: QuerySchema | undefined): ValidateQuery {
   const properties = new Map(Object.entries(schema?.properties ?? {}));
@@ -62,9 +62,15 @@ function readPair(
   const property = properties.get(name);
   if (property === undefined) return { parameter, detail: 'is not a known query parameter' };
   if (text === null) return { parameter, detail: 'is not valid percent-encoding' };
-  if (Object.hasOwn(values, name)) return { parameter, detail: 'must stand only once' };
+  const isList = property.type === 'array';
+  if (Object.hasOwn(values, name) && !isList) return { parameter, detail: 'must stand only once' };
   const objection = textProblem(text);
   if (objection !== null) return { parameter, detail: objection };
+  if (isList) {
+    const before = Object.hasOwn(values, name) ? (values[name] as readonly string[]) : [];
+    values[name] = [...before, text];
+    return true;
+  }
   const value = convert(text, property);
   if (value === undefined)
     return { parameter, detail: EXPECTATIONS[String(property.type)] ?? 'is not valid' };

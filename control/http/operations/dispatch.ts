@@ -25,7 +25,9 @@ import {
 import { notHeld, notSeen } from './not-found.ts';
 import type {
   Answer,
+  BytesAnswer,
   Call,
+  LaterAnswer,
   OperationHandler,
   OperationRow,
   Reply,
@@ -291,7 +293,18 @@ async function requireSubject(
   requireRight(by, slice, right, ...others);
 }
 
-function toReply({ status, body, remembered, state, headers: own }: Answer): Reply {
+const NO_BYTES = Buffer.alloc(0);
+
+function toReply(outcome: Answer | BytesAnswer | LaterAnswer): Reply {
+  if ('later' in outcome) {
+    const later = async (ending: AbortSignal) => toReply(await outcome.later(ending));
+    return { status: 200, headers: {}, payload: NO_BYTES, later };
+  }
+  if ('bytes' in outcome) {
+    const { status, headers, bytes } = outcome;
+    return { status, headers, payload: NO_BYTES, ...(bytes !== null && { bytes }) };
+  }
+  const { status, body, remembered, state, headers: own } = outcome;
   const payload = Buffer.from(JSON.stringify(body));
   const headers: Record<string, string | string[]> = {
     ...own,

@@ -8,6 +8,11 @@ export function entityTag(payload: string | Buffer, state?: string): string {
   return state === undefined ? `"${digest(payload)}"` : `"${digest(state)}.${digest(payload)}"`;
 }
 
+/** The strong entity tag of the plain bytes of a file in this state. */
+export function bytesTag(state: string): string {
+  return `"${digest(state)}.bytes"`;
+}
+
 /** Whether an `If-Match` header allows a write to the state with this tag. `*` needs any state at all. */
 export function sameState(ifMatch: string, state: string): boolean {
   const wanted = digest(state);

@@ -7,14 +7,19 @@ import type {
   ParamsOf,
   QueryOf,
   SenderOf,
+  SendsBytes,
+  TakesBytes,
 } from '@portcullis/contract/operation-types.ts';
 import { OPERATOR_ENDPOINTS, OPERATOR_PREFIX } from '@portcullis/contract/operator-endpoints.ts';
 import { PORTAL_ENDPOINTS, PORTAL_PREFIX } from '@portcullis/contract/portal-endpoints.ts';
 import { X1_ENDPOINTS, X1_PREFIX } from '@portcullis/contract/x1-endpoints.ts';
 import type { Caller, Member, Operator, Person } from '../../access/index.ts';
 import type {
+  Answer,
+  BytesAnswer,
   Call,
   InstructHandler,
+  LaterAnswer,
   OperationHandler,
   OperationRow,
   ReadHandler,
@@ -45,8 +50,8 @@ export type HandlerOf<Id extends OperationId> =
     : IsWrite<Id> extends true
       ? WriteHandler<CallOf<Id>>
       : IsWrite<Id> extends 'instructs'
-        ? InstructHandler<CallOf<Id>>
-        : ReadHandler<CallOf<Id>>;
+        ? InstructHandler<CallOf<Id>, TakesBytes<Id> extends true ? LaterAnswer : Answer>
+        : ReadHandler<CallOf<Id>, SendsBytes<Id> extends true ? Answer | BytesAnswer : Answer>;
 
 /** The handlers of all operations; a missing or misspelt one does not compile. */
 export type Handlers = {

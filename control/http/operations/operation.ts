@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type {
   Endpoint,
   OperatorEndpoint,
@@ -20,6 +21,8 @@ export type OperationRow = Pick<
   | 'write'
   | 'idempotent'
   | 'stream'
+  | 'takesBytes'
+  | 'sendsBytes'
   | 'waits'
   | 'requestHeaders'
   | 'dryRun'
@@ -50,6 +53,14 @@ export interface Call<By = unknown, Params = unknown, Body = unknown, Query = un
   readonly ifNoneMatch: string | null;
   /** The `Last-Event-ID` header as sent; null without one. */
   readonly lastEventId: string | null;
+  /** The `Range` header as sent; null without one. */
+  readonly range: string | null;
+  /** The `If-Range` header as sent; null without one. */
+  readonly ifRange: string | null;
+  /** Whether only the head of the answer is wanted. */
+  readonly isHead: boolean;
+  /** The body of an operation that takes bytes; otherwise null. */
+  readonly bytes: Readable | null;
   /** For writes: runs after the commit. For effects that cannot be undone, such as a log line. */
   readonly afterCommit: (effect: () => void) => void;
   /**
@@ -90,6 +101,20 @@ export interface Answer {
   readonly state?: string;
 }
 
+/** The result of a handler whose answer is bytes that pass through. */
+export interface BytesAnswer {
+  readonly status: number;
+  readonly headers: ReplyHeaders;
+  /** Null: only the head is sent. */
+  readonly bytes: Readable | null;
+}
+
+/** The result of a handler that is answered when the bytes of the request have passed through. */
+export interface LaterAnswer {
+  /** Ends when `ending` aborts: the caller has left, or may do this no longer. */
+  readonly later: (ending: AbortSignal) => Promise<Answer>;
+}
+
 /** A response as bytes, for sending and for idempotency keys. */
 export interface Reply {
   readonly status: number;
@@ -97,15 +122,19 @@ export interface Reply {
   readonly payload: Buffer;
   /** The part that is stored of it; absent: the payload. */
   readonly remembered?: Buffer;
+  /** Bytes that are sent instead of the payload, as they come. */
+  readonly bytes?: Readable;
+  /** The reply itself, when the bytes of the request have passed through. */
+  readonly later?: (ending: AbortSignal) => Promise<Reply>;
 }
 
 /** Reads get the pool, writes the transaction that http/ opens and commits. */
-export type ReadHandler<C> = (call: C, db: Db) => Promise<Answer>;
+export type ReadHandler<C, A = Answer> = (call: C, db: Db) => Promise<A>;
 export type WriteHandler<C> = (call: C, tx: Tx) => Promise<Answer>;
-export type InstructHandler<C extends { readonly by: unknown }> = (
+export type InstructHandler<C extends { readonly by: unknown }, A = Answer> = (
   call: C & Writing<C['by']>,
   db: Reader,
-) => Promise<Answer>;
+) => Promise<A>;
 
 /** Text of server-sent events until `ending` is aborted; the handler aborts it for a reader that is too slow. */
 export type StreamHandler<C> = (call: C, ending: AbortController) => AsyncGenerator<string, void>;
@@ -115,7 +144,7 @@ export type UntypedCall = Call<never, never, never, never>;
 
 /** A handler with erased types: only validated values may be passed. */
 export type OperationHandler =
-  | { readonly kind: 'read'; run(call: UntypedCall, db: Db): Promise<Answer> }
+  | { readonly kind: 'read'; run(call: UntypedCall, db: Db): Promise<Answer | BytesAnswer> }
   | {
       readonly kind: 'stream';
       run(call: UntypedCall, ending: AbortController): AsyncGenerator<string, void>;
@@ -123,6 +152,6 @@ export type OperationHandler =
   /** Outside of a transaction, because it waits for an agent. */
   | {
       readonly kind: 'instruct';
-      run(call: UntypedCall & Writing<never>, db: Reader): Promise<Answer>;
+      run(call: UntypedCall & Writing<never>, db: Reader): Promise<Answer | LaterAnswer>;
     }
   | { readonly kind: 'write'; run(call: UntypedCall, tx: Tx): Promise<Answer> };

@@ -12,7 +12,7 @@ import {
 } from '../../access/index.ts';
 import { subscriberBlock } from '@portcullis/core/net/subscriber.ts';
 import type { Db, Tx } from '../../db/database.ts';
-import { bodyOf } from '../input/body.ts';
+import { asBytes, bodyOf, bytesOf } from '../input/body.ts';
 import { clientAddress } from '../input/client-address.ts';
 import { Deadline } from './transaction.ts';
 import { authorise } from './authorise.ts';
@@ -24,7 +24,9 @@ import {
   type Operation,
   type Right,
 } from './dispatch.ts';
-import { addStreams, sendStream, type StreamRight } from './event-stream.ts';
+import { passBytes } from './byte-stream.ts';
+import { sendStream } from './event-stream.ts';
+import { addStreams, type StreamRight } from './open-streams.ts';
 import { parsePathParams, type PathParams } from './path-params.ts';
 import { sendReply } from './problem-reply.ts';
 import { entityTag, namesTag } from './etag.ts';
@@ -44,6 +46,8 @@ declare module 'fastify' {
     readonly maxValues?: number;
     /** Default true. */
     readonly takesBody?: boolean;
+    /** The body is not read but passed on; default false. */
+    readonly takesBytes?: boolean;
   }
   interface FastifyRequest {
     /** Set when the request arrives. */
@@ -92,6 +96,7 @@ export function registerOperations(app: FastifyInstance, deps: RouteDeps): void 
         operationId: row.operationId,
         maxValues: limit.values,
         takesBody: row.body !== undefined,
+        takesBytes: row.takesBytes === true,
       },
       onRequest: async (request, reply) => admit(operation, deps, request, reply),
       handler: async (request, reply) => answer(operation, deps, request, reply),
@@ -115,6 +120,7 @@ async function admit(
   reply.headers(deps.rateLimiter.take(...limitsOf(by, request)));
   authorise(neededBy(operation, request), by);
   refuseConditions(operation.row, request);
+  if (operation.row.takesBytes === true) asBytes(request);
   request.pathParams = parsePathParams(operation.row, sentParams(request));
 }
 
@@ -229,10 +235,20 @@ async function answer(
   const waits = row.write === 'instructs' || row.waits === true;
   const share = { by, isOperator, source, waits, request: deadline };
   const db = isOperator ? (deps.operatorDb ?? deps.db) : deps.db;
-  const made = await deadline.limit(
-    deps.shares.run(share, () => dispatch(operation, db, incoming)),
-  );
-  return sendReply(reply, row.write !== false ? made : conditional(request, made));
+  const serve = () => deadline.limit(deps.shares.run(share, () => dispatch(operation, db, incoming)));
+  if (row.takesBytes === true || row.sendsBytes === true) {
+    const made = await passBytes(request, reply, serve, streamRight(operation, deps, request));
+    return made === null ? reply : sendReply(reply, conditionalRead(row, request, made));
+  }
+  return sendReply(reply, conditionalRead(row, request, await serve()));
+}
+
+function conditionalRead(
+  { write }: OperationRow,
+  request: FastifyRequest,
+  made: Reply,
+): Parameters<typeof sendReply>[1] {
+  return write === false ? conditional(request, made) : made;
 }
 
 function queryOf({ validateQuery }: Operation, { url }: FastifyRequest): Validated {
@@ -267,6 +283,10 @@ function incomingOf(operation: Operation, deps: RouteDeps, request: FastifyReque
     ifMatch: request.headers['if-match'] ?? null,
     ifNoneMatch: request.headers['if-none-match'] ?? null,
     lastEventId: lastEventIdOf(request),
+    range: request.headers.range ?? null,
+    ifRange: ifRangeOf(request),
+    isHead: request.method === 'HEAD',
+    bytes: operation.row.takesBytes === true ? bytesOf(request) : null,
     query: queryOf(operation, request),
     body: operation.validateBody?.(body?.value) ?? null,
     once:
@@ -308,6 +328,11 @@ function reachOf(caller: Caller) {
   const { organisationId, abilities, prefixes, servers } = caller;
   const serverRights = caller.kind === 'key' ? null : caller.serverRights;
   return { organisationId, abilities, prefixes, servers, serverRights };
+}
+
+function ifRangeOf({ headers }: FastifyRequest): string | null {
+  const value = headers['if-range'];
+  return typeof value === 'string' ? value : null;
 }
 
 function lastEventIdOf({ headers }: FastifyRequest): string | null {

@@ -9,6 +9,7 @@ import {
 import type { Duplex } from 'node:stream';
 import { Socket } from 'node:net';
 import * as limits from './config.ts';
+import { limitBodyTime } from './body-time.ts';
 import type { HttpConfig } from './config.ts';
 import { createSecureListener } from './secure-listener.ts';
 
@@ -93,6 +94,11 @@ function headProblem(request: IncomingMessage): Refusal | null {
   return null;
 }
 
+function refuseLate({ socket }: IncomingMessage): void {
+  const code = 'ERR_HTTP_REQUEST_TIMEOUT';
+  refuseSocket(Object.assign(new Error(code), { code }), socket);
+}
+
 function badRequest(detail: string): Refusal {
   return [400, 'Bad Request', detail];
 }
@@ -117,7 +123,8 @@ export function createListener(config: HttpConfig, handler: RequestListener): Se
   const options = {
     maxHeaderSize: limits.HEADER_LIMIT_BYTES,
     headersTimeout: timeouts.headersMs,
-    requestTimeout: timeouts.requestMs,
+    // `limitBodyTime` does it, because some bodies may take longer.
+    requestTimeout: 0,
     keepAliveTimeout: timeouts.keepAliveMs,
     connectionsCheckingInterval: timeouts.checkEveryMs,
     // Refused here, because Node answers without a body and an id.
@@ -127,6 +134,7 @@ export function createListener(config: HttpConfig, handler: RequestListener): Se
     const objection = headProblem(request);
     if (objection !== null) return refuseRequest(objection, response);
     request.url = originForm(request.url ?? '/');
+    limitBodyTime(request, timeouts.requestMs, refuseLate);
     handler(request, response);
   };
   const server =

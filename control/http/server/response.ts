@@ -41,8 +41,10 @@ const READ_ANYWAY_BYTES = 16 * 1024;
  * The server reads no body of an unauthenticated request, and no large one of a refused one; the connection ends
  * instead.
  */
-function isLeftUnread({ headers, raw }: FastifyRequest, status: number): boolean {
+function isLeftUnread({ headers, raw, routeOptions }: FastifyRequest, status: number): boolean {
   if (status < 400 || raw.complete) return false;
+  // The rest of its body is read for a while.
+  if (routeOptions.config.takesBytes === true && status !== 401) return false;
   const length =
     headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : Infinity;
   return length > (status === 401 ? 0 : READ_ANYWAY_BYTES);

@@ -1,10 +1,5 @@
 import type { RequestListener, Server, ServerOptions } from 'node:http';
-import {
-  constants,
-  createSecureServer,
-  type Http2Session,
-  type ServerHttp2Stream,
-} from 'node:http2';
+import { createSecureServer, type Http2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import { HEADER_LIMIT_BYTES, type HttpTimeouts, type TlsConfig } from './config.ts';
 
@@ -52,7 +47,6 @@ export function createSecureListener(
     session.once('close', () => sessions.delete(session));
     session.setTimeout(timeouts.keepAliveMs, () => session.close());
   });
-  secure.on('stream', (stream) => boundRequest(stream, timeouts.requestMs));
   // A broken connection, or one that breaks the protocol, ends by itself.
   secure.on('sessionError', () => undefined);
   const closeIdle = server.closeIdleConnections.bind(server);
@@ -66,13 +60,4 @@ export function createSecureListener(
     for (const socket of sockets) socket.destroy();
   };
   return server;
-}
-
-/** Ends a request whose body does not arrive in time, as the server does itself by HTTP/1.1. */
-function boundRequest(stream: ServerHttp2Stream, requestMs: number): void {
-  if (stream.endAfterHeaders) return;
-  const timer = setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), requestMs);
-  const stop = (): void => clearTimeout(timer);
-  stream.once('end', stop);
-  stream.once('close', stop);
 }

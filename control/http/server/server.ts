@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { Server as TlsServer } from 'node:tls';
 import type { Logger } from 'pino';
@@ -30,6 +30,7 @@ import { isNavigation, registerPage, type SendPage } from '../page/index.ts';
 import { registerReference } from '../reference/index.ts';
 import { addResponseHooks } from './response.ts';
 import { registerOperations } from '../operations/routes.ts';
+import { registerNodeStreams } from './node-streams.ts';
 import type { Tracing } from '../../tracing.ts';
 
 export interface HttpDeps {
@@ -44,6 +45,8 @@ export interface HttpDeps {
   readonly access: Omit<Access, 'forget' | 'stop'>;
   readonly handlers: Handlers;
   readonly registry: Registry;
+  /** Takes requests by which nodes open streams of files. */
+  readonly serveStream: (request: IncomingMessage, response: ServerResponse) => unknown;
   readonly readiness: () => Promise<ReadinessReport>;
   readonly log: Logger;
   /** Absent: requests are not traced. */
@@ -81,6 +84,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
   registerHealth(app, readiness);
   page.send = registerPage(app);
   registerReference(app, { publicUrl: config.publicUrl });
+  registerNodeStreams(app, deps.serveStream);
   const { deadlineMs = limits.DEADLINE_MS } = deps;
   registerOperations(app, {
     ...deps,

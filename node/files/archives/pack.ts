@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { PassThrough, type Readable, type Transform } from 'node:stream';
+import { PassThrough, type Readable, type Transform, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip, createZstdCompress } from 'node:zlib';
 import {
@@ -19,6 +19,8 @@ import { FileRefusal } from '../refusal.ts';
 import { TreeWalk } from '../tree.ts';
 import { publish, withDraft, writeDraft } from '../work.ts';
 import { QuotaSink } from './sink.ts';
+
+type ArchiveFormat = FileOperationOf<'archive'>['format'];
 
 const ARCHIVE_MODE = 0o644;
 const MAX_ENTRIES = 1_000_000;
@@ -57,18 +59,28 @@ async function makeArchive(
   await withDraft(gate, async (draft) => {
     await writeDraft(gate, draft, ARCHIVE_MODE, async (handle) => {
       const sink = new QuotaSink(handle, gate.files.quota, job);
-      const writer = format === 'zip' ? new ZipWriter() : new TarWriter(format);
-      const written = pipeline([...writer.streams, sink.asStream()], { signal: job.signal });
-      // A failure of either ends the other.
-      written.catch((error: unknown) => writer.fail(error as Error));
       try {
-        throwFirst(await Promise.allSettled([written, addAll(gate, paths, writer, job)]));
+        await packInto(gate, { paths, format }, sink.asStream(), job);
       } finally {
         sink.close();
       }
     });
     await gate.files.changes.run(() => publish(draft, target));
   });
+}
+
+/** Writes an archive of files and folders to a stream. */
+export async function packInto(
+  gate: Gate,
+  { paths, format }: { readonly paths: readonly FilePath[]; readonly format: ArchiveFormat },
+  target: Writable,
+  job: RunningJob,
+): Promise<void> {
+  const writer = format === 'zip' ? new ZipWriter() : new TarWriter(format);
+  const written = pipeline([...writer.streams, target], { signal: job.signal });
+  // A failure of either ends the other.
+  written.catch((error: unknown) => writer.fail(error as Error));
+  throwFirst(await Promise.allSettled([written, addAll(gate, paths, writer, job)]));
 }
 
 /** Throws the failure of several, and of those a refusal, because that is what ended the others. */
@@ -178,7 +190,7 @@ class TarWriter implements Writer {
   readonly streams: readonly (Readable | Transform)[];
   readonly #failed = new AbortController();
 
-  constructor(format: Exclude<FileOperationOf<'archive'>['format'], 'zip'>) {
+  constructor(format: Exclude<ArchiveFormat, 'zip'>) {
     const compressors = { tar: [], 'tar.gz': [createGzip()], 'tar.zst': [createZstdCompress()] };
     this.streams = [this.#pack, ...compressors[format]];
   }

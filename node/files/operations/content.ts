@@ -1,24 +1,20 @@
 import { createHash } from 'node:crypto';
-import type { FileHandle } from 'node:fs/promises';
 import { type FilePath, formatPath } from '@portcullis/core/game-servers/files/path.ts';
 import {
   type FileAnswerOf,
   type FileOperationOf,
   MAX_CALL_BYTES,
 } from '@portcullis/link/messages/files.ts';
-import { readWhole } from '../../server-folder/folder.ts';
+import { type OpenFile, readWhole } from '../../server-folder/folder.ts';
 import type { Gate, Place } from '../gate.ts';
 import { FileRefusal, notFound } from '../refusal.ts';
 import { publish, withDraft, writeDraft } from '../work.ts';
 import { momentOf } from './describe.ts';
 import { pathOf } from './list.ts';
 
-const NEW_MODE = 0o644;
+export const NEW_MODE = 0o644;
 /** The tag of no file. */
 const ABSENT = 'absent';
-/** The tag of a file that is too large to be read whole. */
-const LARGE = 'large';
-
 /** Reads a file of at most 4 MiB. */
 export async function read(
   gate: Gate,
@@ -82,7 +78,8 @@ export async function write(
   );
 }
 
-async function exists(gate: Gate, path: FilePath): Promise<boolean> {
+/** Whether there is anything at a path. Needs the right to write there. */
+export async function exists(gate: Gate, path: FilePath): Promise<boolean> {
   try {
     const { folder, name } = await gate.place(path, gate.requireAny('file.update', 'file.create'));
     return await folder.has(name);
@@ -103,7 +100,8 @@ export async function present({ path, folder, name }: Place) {
   return { size: Number(stat.size), mode: Number(stat.mode & 0o777n) };
 }
 
-async function requireExpected(gate: Gate, place: Place, expected: string | null): Promise<void> {
+/** Throws unless a file has this tag; null: any. */
+export async function requireExpected(gate: Gate, place: Place, expected: string | null): Promise<void> {
   if (expected === null) return;
   const found = await presentTag(gate, place);
   if (found === expected) return;
@@ -121,14 +119,34 @@ async function presentTag(gate: Gate, { folder, name }: Place): Promise<string> 
   const file = await folder.openFile(name, gate.files.owner);
   if (file === null) return ABSENT;
   try {
-    return file.stat.size > MAX_CALL_BYTES ? LARGE : await tagOfHandle(file.handle);
+    return await tagOfFile(file);
   } finally {
     await file.handle.close();
   }
 }
 
-async function tagOfHandle(handle: FileHandle): Promise<string> {
-  return tagOf(await readWhole(handle, MAX_CALL_BYTES));
+/** Names the content of an open file; that of a large one by what each write changes of its properties. */
+export async function tagOfFile({ handle, stat }: OpenFile): Promise<string> {
+  const { dev, ino, size, mtimeNs, ctimeNs } = stat;
+  if (size <= MAX_CALL_BYTES) return tagOf(await readWhole(handle, MAX_CALL_BYTES));
+  return tagOf(Buffer.from([dev, ino, size, mtimeNs, ctimeNs].join(' ')));
+}
+
+/** The tag of a file, for a caller that is about to write it. */
+export async function readTag(
+  gate: Gate,
+  operation: FileOperationOf<'tag'>,
+): Promise<FileAnswerOf<'tagged'>> {
+  const path = pathOf(operation.path);
+  try {
+    const place = await gate.place(path, 'file.read-content');
+    const tag = await gate.about(path, () => presentTag(gate, place));
+    return { kind: 'tagged', tag: tag === ABSENT ? null : tag };
+  } catch (error) {
+    if (error instanceof FileRefusal && error.code === 'not_found')
+      return { kind: 'tagged', tag: null };
+    throw error;
+  }
 }
 
 /** Names a content: two files of one tag hold the same. */

@@ -59,6 +59,7 @@ export class TestFiles {
         this.service.measured(uuid, use, startedAtMs);
       },
       measure,
+      route: { node: 'node-1', socketPath: null },
       log: { debug: none, info: note, warn: note, error: note },
     });
     t.after(async () => {

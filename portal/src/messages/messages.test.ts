@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { filesMessages } from './files.ts';
+import { groupEditorMessages } from './group-editor.ts';
 import { messages } from './index.ts';
 import { operatorMessages } from './operator.ts';
 import { sftpMessages } from './sftp.ts';
@@ -27,7 +29,14 @@ it('says nothing in words that only its makers understand', () => {
     }
   };
   walk(
-    { ...messages, ...webhookMessages, sftp: sftpMessages, operator: operatorMessages },
+    {
+      ...messages,
+      ...webhookMessages,
+      ...groupEditorMessages,
+      files: filesMessages,
+      sftp: sftpMessages,
+      operator: operatorMessages,
+    },
     'messages',
   );
   assert.deepEqual(found, []);

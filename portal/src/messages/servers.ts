@@ -67,6 +67,7 @@ export const serverMessages = {
   server: {
     tabs: {
       console: 'Console',
+      files: 'Files',
       resources: 'Resources',
       history: 'Crashes and attacks',
       ports: 'Ports',

@@ -124,6 +124,7 @@ export const shellMessages = {
   },
   needsRole: (role: string) =>
     `This needs the role ${role}. Ask an owner or admin of your organisation.`,
+  leave: { title: 'Leave without saving?', stay: 'Stay', leave: 'Leave' },
   undo: { button: 'Undo', failed: 'Not undone' },
   propagation: { live: 'Live', accepted: 'Accepted', pending: 'Pending', going: 'Going' },
 } as const;

@@ -45,6 +45,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
     if (identity === null) return null;
     return {
       ...clientsOf(identity, organisation ?? ''),
+      identity,
       person,
       organisation,
       signOut(why: string | null = null) {

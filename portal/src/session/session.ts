@@ -10,6 +10,7 @@ export type Person = WhoAmI['data'];
 
 /** Whom the page acts for, and the client that it uses for everything. */
 export interface Session {
+  readonly identity: Identity;
   readonly client: KeyClient;
   /** The same client with the operations of people; null with an API key, which has none of them. */
   readonly people: SessionClient | null;

@@ -4,43 +4,13 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { buffer } from 'node:stream/consumers';
 import { connect } from '../../../connect.ts';
-import { describePathFailure, failed, usageError } from '../../../exit.ts';
+import { failed, usageError } from '../../../exit.ts';
 import type { CallOptions } from '../../../options.ts';
-import { print, printJson } from '../../../output.ts';
+import { print } from '../../../output.ts';
 import { findUuid } from '../find.ts';
 
 type Content = { readonly content: string; readonly encoding: 'utf-8' | 'base64' };
-
-export async function getFile(
-  server: string,
-  path: string,
-  file: string | undefined,
-  options: CallOptions,
-): Promise<void> {
-  const client = connect(options);
-  const slice = await findUuid(client, server);
-  const { data } = await client.readFile({ slice, query: { path } });
-  if (options.json === true) return printJson(data);
-  const bytes = bytesOf(data);
-  if (file === undefined) process.stdout.write(bytes);
-  else onPath(file, () => writeFileSync(file, bytes));
-}
-
-export async function putFile(
-  server: string,
-  file: string,
-  path: string,
-  options: CallOptions,
-): Promise<void> {
-  const bytes = file === '-' ? await buffer(process.stdin) : onPath(file, () => readFileSync(file));
-  const client = connect(options);
-  const slice = await findUuid(client, server);
-  const { data } = await client.writeFile({ slice, query: { path }, body: contentOf(bytes) });
-  if (options.json === true) printJson(data);
-  else if (options.quiet !== true) print(`${path}: ${data.size} bytes written.`);
-}
 
 /** Writes only what was edited, and only on what was read. */
 export async function editFile(server: string, path: string, options: CallOptions): Promise<void> {
@@ -87,14 +57,4 @@ function contentOf(bytes: Buffer): Content {
   return isText
     ? { content: bytes.toString(), encoding: 'utf-8' }
     : { content: bytes.toString('base64'), encoding: 'base64' };
-}
-
-function onPath<T>(file: string, work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    const why = describePathFailure(error);
-    if (why === null) throw error;
-    throw usageError(`${file} cannot be used: ${why}`);
-  }
 }

@@ -3,8 +3,10 @@ import { withCallOptions } from '../../../options.ts';
 import { archiveFiles, listJobs, unpackFile } from './archive.ts';
 import { binFiles, emptyBin, restoreFiles } from './bin.ts';
 import { chmodFiles, copyFile, makeFolder, moveFiles, removeFiles } from './change.ts';
-import { editFile, getFile, putFile } from './content.ts';
+import { editFile } from './content.ts';
+import { getFile } from './get.ts';
 import { diskUse, findFiles, listFiles } from './look.ts';
+import { putFile } from './put.ts';
 
 export function addFiles(servers: Command): void {
   const files = servers
@@ -18,6 +20,8 @@ Paths are relative to the folder of the server. Deleted files stay in its bin fo
   portcullis servers files ls Survival plugins
   portcullis servers files get Survival server.properties
   portcullis servers files put Survival map.jar plugins/map.jar
+  portcullis servers files put Survival ./plugins plugins
+  portcullis servers files get Survival world ./world
   portcullis servers files edit Survival server.properties
   portcullis servers files mv Survival plugins/map.jar old/map.jar
   portcullis servers files rm Survival logs/latest.log
@@ -63,19 +67,25 @@ function addContent(files: Command): void {
   withCallOptions(
     files
       .command('get')
-      .description('read a file of at most 4 MiB')
+      .description('download a file, or a folder with all that is in it')
       .argument('<server>')
       .argument('<path>')
-      .argument('[file]', 'where to write it; without it, to standard output'),
-  ).action(getFile);
+      .argument('[file]', 'where to write it; without it, a file goes to standard output'),
+  )
+    .option('--resume', 'go on with what an earlier download left (default)')
+    .option('--no-resume', 'begin anew')
+    .action(getFile);
   withCallOptions(
     files
       .command('put')
-      .description('write a file of at most 4 MiB')
+      .description('upload a file, or a folder with all that is in it')
       .argument('<server>')
-      .argument('<file>', 'a local file, or - for standard input')
+      .argument('<file>', 'a local file or folder, or - for standard input')
       .argument('<path>'),
-  ).action(putFile);
+  )
+    .option('--resume', 'go on with what an earlier upload left (default)')
+    .option('--no-resume', 'begin anew')
+    .action(putFile);
   withCallOptions(
     files
       .command('edit')

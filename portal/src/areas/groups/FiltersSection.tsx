@@ -6,6 +6,7 @@ import type { Column } from '../../components/list/columns.ts';
 import { ListPanel } from '../../components/list/ListPanel.tsx';
 import { RoleIcon } from '../../components/RoleIcon.tsx';
 import { WriteForm } from '../../components/forms/WriteForm.tsx';
+import { groupEditorMessages } from '../../messages/group-editor.ts';
 import { messages } from '../../messages/index.ts';
 import {
   EMPTY_FILTER,
@@ -16,7 +17,7 @@ import {
 } from '../addresses/FilterFields.tsx';
 import { MarksCell } from './MarksCell.tsx';
 
-const text = messages.group;
+const text = groupEditorMessages.group;
 
 type Filter = GroupInput['filters'][number];
 

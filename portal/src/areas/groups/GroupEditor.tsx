@@ -4,20 +4,21 @@ import type { Group, GroupInput } from '@portcullis/client/index.ts';
 import { Trash2 } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import { ConfirmButton } from '../../components/forms/ConfirmButton.tsx';
+import { LeaveGuard } from '../../components/LeaveGuard.tsx';
 import { Notice } from '../../components/Notice.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
 import { useWrite } from '../../components/forms/use-write.ts';
+import { groupEditorMessages } from '../../messages/group-editor.ts';
 import { messages } from '../../messages/index.ts';
 import { useRefusal } from '../../session/rights.ts';
 import { usePeopleClient } from '../../session/session.ts';
 import { TargetsInput } from '../addresses/TargetsInput.tsx';
 import { FiltersSection } from './FiltersSection.tsx';
 import { EMPTY_GROUP, findWrongTarget, inputOfGroup, isSameGroup } from './group-draft.ts';
-import { LeaveGuard } from './LeaveGuard.tsx';
 import { PreviewPanel } from './PreviewPanel.tsx';
 import { RulesSection } from './RulesSection.tsx';
 
-const text = messages.group;
+const text = groupEditorMessages.group;
 
 /** A group with all that it has; null: a new one. Nothing happens before it is saved. */
 export function GroupEditor({ group }: { readonly group: Group | null }) {
@@ -95,7 +96,7 @@ export function GroupEditor({ group }: { readonly group: Group | null }) {
           />
         )}
       </div>
-      <LeaveGuard isDirty={(!isSame || isTyping) && !save.isPending} />
+      <LeaveGuard isDirty={(!isSame || isTyping) && !save.isPending} text={text.leave} />
     </>
   );
 }

@@ -4,11 +4,12 @@ import { EmptyState } from '../../components/EmptyState.tsx';
 import { Loaded } from '../../components/Loaded.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
 import { RoleGate } from '../../components/RoleGate.tsx';
+import { groupEditorMessages } from '../../messages/group-editor.ts';
 import { messages } from '../../messages/index.ts';
 import { GroupEditor } from './GroupEditor.tsx';
 import { useGroups } from './queries.ts';
 
-const text = messages.group;
+const text = groupEditorMessages.group;
 
 export function GroupPage() {
   const { group } = useParams({ from: '/groups/$group' });

@@ -5,10 +5,10 @@ import { Notice } from '../../components/Notice.tsx';
 import { Pill, type Tone } from '../../components/Pill.tsx';
 import { ProblemNotice } from '../../components/forms/ProblemNotice.tsx';
 import { RoleButton } from '../../components/RoleButton.tsx';
-import { messages } from '../../messages/index.ts';
+import { groupEditorMessages } from '../../messages/group-editor.ts';
 import { usePreview } from './queries.ts';
 
-const text = messages.preview;
+const text = groupEditorMessages.preview;
 
 type Preview = GroupPreview['data'];
 type Target = Preview['targets'][number];
@@ -67,11 +67,11 @@ export function PreviewPanel(props: Props) {
           loading={save.isPending}
           onClick={onSave}
         >
-          {group === null ? messages.group.create : messages.group.save}
+          {group === null ? groupEditorMessages.group.create : groupEditorMessages.group.save}
         </RoleButton>
         {!isSame && (
           <Button variant="subtle" color="gray" onClick={onDiscard}>
-            {messages.group.discard}
+            {groupEditorMessages.group.discard}
           </Button>
         )}
       </div>

@@ -5,6 +5,7 @@ import { useState } from 'react';
 import type { Column } from '../../components/list/columns.ts';
 import { ListPanel } from '../../components/list/ListPanel.tsx';
 import { RoleIcon } from '../../components/RoleIcon.tsx';
+import { groupEditorMessages } from '../../messages/group-editor.ts';
 import { messages } from '../../messages/index.ts';
 import { PasteForm } from '../addresses/rules/PasteForm.tsx';
 import { describeRule, RULE_COLUMNS } from '../addresses/rules/rule-columns.tsx';
@@ -12,7 +13,7 @@ import { EMPTY_DRAFT } from '../addresses/rules/rule-draft.ts';
 import { RuleForm, type RuleTarget } from '../addresses/rules/RuleForm.tsx';
 import { MarksCell } from './MarksCell.tsx';
 
-const text = messages.group;
+const text = groupEditorMessages.group;
 
 type Rule = GroupInput['rules'][number];
 

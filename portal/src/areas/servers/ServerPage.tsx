@@ -14,6 +14,7 @@ import { useSession } from '../../session/session.ts';
 import { ServerFacts } from './ServerFacts.tsx';
 import { StatePill } from './StatePill.tsx';
 
+const FilesPanel = lazy(() => import('./files/FilesPanel.tsx'));
 const HistoryPanel = lazy(() => import('./history/HistoryPanel.tsx'));
 const PortsPanel = lazy(() => import('./ports/PortsPanel.tsx'));
 const ResourcesPanel = lazy(() => import('./history/ResourcesPanel.tsx'));
@@ -94,6 +95,7 @@ function Shown({ server, build }: Props) {
               isRunning={server.state === 'running'}
             />
           ),
+          files: <FilesPanel uuid={uuid} rights={build.rights} isBuilt={server.provisioned} />,
           resources: <ResourcesPanel server={server} />,
           history: <HistoryPanel uuid={uuid} ip={build.allocation.ip} />,
           ports: <PortsPanel build={build} />,

@@ -1,11 +1,17 @@
 import { Button, Modal } from '@mantine/core';
 import { useBlocker } from '@tanstack/react-router';
-import { messages } from '../../messages/index.ts';
+import { messages } from '../messages/index.ts';
 
-const text = messages.group.leave;
+const text = messages.leave;
+
+interface Props {
+  readonly isDirty: boolean;
+  /** The text on what would be lost. */
+  readonly text: string;
+}
 
 /** Asks before what was changed and not saved is lost. */
-export function LeaveGuard({ isDirty }: { readonly isDirty: boolean }) {
+export function LeaveGuard({ isDirty, text: lost }: Props) {
   const { status, proceed, reset } = useBlocker({
     shouldBlockFn: () => isDirty,
     enableBeforeUnload: isDirty,
@@ -19,7 +25,7 @@ export function LeaveGuard({ isDirty }: { readonly isDirty: boolean }) {
       closeButtonProps={{ 'aria-label': messages.close }}
     >
       <div className="stack">
-        <p>{text.text}</p>
+        <p>{lost}</p>
         <div className="row">
           <div className="row-end">
             <Button variant="default" data-autofocus onClick={() => reset?.()}>

@@ -1,0 +1,29 @@
+import { missing } from '../../requirements.ts';
+import { FileHost } from '../../stack/file-host.ts';
+import type { Bench, Row } from '../report.ts';
+import { httpRows } from './http.ts';
+
+/** Measures something of the files of a server that runs on this host. */
+export type FileRows = (host: FileHost, say: (line: string) => void) => Promise<readonly Row[]>;
+
+/** The doors to the files, each with its own rows. */
+const DOORS: readonly FileRows[] = [httpRows];
+
+/** Files through control and through SFTP, beside what else serves files on the same disk. */
+export const filesBench: Bench = {
+  name: 'files',
+  missing: () => missing(['nginx']),
+  async run(say) {
+    const ended = new AbortController();
+    const life = { name: 'bench files', signal: ended.signal };
+    const host = await FileHost.start(life, { sftp: true });
+    try {
+      const rows: Row[] = [];
+      for (const measure of DOORS) rows.push(...(await measure(host, say)));
+      return rows;
+    } finally {
+      await host.stop();
+      ended.abort();
+    }
+  },
+};

@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { type ClientRequest, request } from 'node:http';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { skipUnless } from '../../requirements.ts';
+import { FileHost } from '../../stack/file-host.ts';
+import { eventually } from '../stack-fixture.ts';
+
+const SIZE = 24 * 1024 * 1024;
+const PATIENCE_MS = 120_000;
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+interface Received {
+  readonly received: number;
+  readonly size: number | null;
+  readonly done: boolean;
+}
+
+interface Answered {
+  readonly data: Received;
+}
+
+interface Jobs {
+  readonly data: readonly { readonly state: string }[];
+}
+
+/** Begins an upload, sends the first half, and holds the connection open. Resolves when the node has some of it. */
+async function beginUpload(
+  host: FileHost,
+  path: string,
+  bytes: Buffer,
+  replica = 0,
+): Promise<ClientRequest> {
+  const url = `${host.url(replica)}/api/x1/game-servers/${host.uuid}/files/upload?path=${path}&offset=0&size=${bytes.length}`;
+  const upload = request(url, {
+    method: 'PUT',
+    headers: { authorization: `Bearer ${host.key}`, 'content-length': String(bytes.length) },
+  });
+  upload.on('error', () => undefined);
+  upload.on('response', (response) => response.resume());
+  upload.write(bytes.subarray(0, bytes.length / 2));
+  await eventually(
+    'the node has some of it',
+    async () => ((await received(host, path, replica))?.received ?? 0) > 1024 * 1024,
+    PATIENCE_MS,
+  );
+  return upload;
+}
+
+async function received(host: FileHost, path: string, replica: number): Promise<Received | null> {
+  try {
+    const response = await host.call(`/upload?path=${path}`, {}, replica);
+    return response.status === 200 ? ((await response.json()) as Answered).data : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Goes on with an upload until the file is whole, as clients do. Returns from where it went on first. */
+async function finishUpload(
+  host: FileHost,
+  path: string,
+  bytes: Buffer,
+  replica = 0,
+): Promise<number> {
+  let first = -1;
+  await eventually(
+    'the upload is whole',
+    async () => {
+      const known = await received(host, path, replica);
+      if (known === null) return false;
+      const offset = known.size === bytes.length ? known.received : 0;
+      if (first < 0) first = offset;
+      const query = `path=${path}&offset=${offset}&size=${bytes.length}`;
+      const body = new Uint8Array(bytes.subarray(offset));
+      const reply = await host
+        .call(`/upload?${query}`, { method: 'PUT', body }, replica)
+        .catch(() => null);
+      return reply?.status === 200 && ((await reply.json()) as Answered).data.done;
+    },
+    PATIENCE_MS,
+  );
+  return first;
+}
+
+async function start(t: TestContext, options = {}): Promise<FileHost> {
+  const host = await FileHost.start(t, options);
+  t.after(() => host.stop());
+  return host;
+}
+
+describe('an upload', { skip: skipUnless(['postgres']) }, () => {
+  for (const what of ['node', 'control'] as const) {
+    it(`goes on after ${what} was killed in the middle of it, and is seen only when it is whole`, async (t) => {
+      const host = await start(t);
+      const bytes = randomBytes(SIZE);
+      writeFileSync(join(host.folder, 'old.jar'), 'old');
+      for (const path of ['new.jar', 'old.jar']) {
+        const upload = await beginUpload(host, path, bytes);
+        await host.kill(what);
+        upload.destroy();
+        const file = join(host.folder, path);
+        if (path === 'old.jar') assert.equal(readFileSync(file, 'utf8'), 'old');
+        else assert.equal(existsSync(file), false);
+        await (what === 'node' ? host.startNode() : host.startControl());
+        await host.serving();
+        const from = await finishUpload(host, path, bytes);
+        assert.ok(from > 1024 * 1024, `it went on from ${from}`);
+        assert.ok(readFileSync(file).equals(bytes));
+      }
+      assert.deepEqual(readdirSync(join(host.folder, '.portcullis', 'uploads')), []);
+    });
+  }
+});
+
+describe('two replicas of control and a node over NATS', {
+  skip: skipUnless(['postgres', 'nats-server']),
+}, () => {
+  it('the replica that holds the stream is killed, and the upload goes on by the other one', async (t) => {
+    const host = await start(t, { replicas: 2, overNats: true });
+    const bytes = randomBytes(SIZE);
+    const upload = await beginUpload(host, 'world.zip', bytes, 0);
+    await host.kill('control', 0);
+    upload.destroy();
+    assert.equal(existsSync(join(host.folder, 'world.zip')), false);
+    const from = await finishUpload(host, 'world.zip', bytes, 1);
+    assert.ok(from > 1024 * 1024, `it went on from ${from}`);
+    assert.ok(readFileSync(join(host.folder, 'world.zip')).equals(bytes));
+    const read = await host.call('/content?path=world.zip&raw=true', {}, 1);
+    assert.ok(Buffer.from(await read.arrayBuffer()).equals(bytes));
+  });
+
+  it('NATS is killed in the middle of an upload, which goes on', async (t) => {
+    const host = await start(t, { replicas: 2, overNats: true });
+    const bytes = randomBytes(SIZE);
+    const upload = await beginUpload(host, 'world.zip', bytes, 1);
+    await host.kill('nats');
+    upload.destroy();
+    await host.startNats();
+    await finishUpload(host, 'world.zip', bytes, 0);
+    assert.ok(readFileSync(join(host.folder, 'world.zip')).equals(bytes));
+  });
+});
+
+const FILES = 400;
+const textOf = (index: number): string => `${index} `.repeat(8_000 + index);
+
+describe('a node that is killed', { skip: skipUnless(['postgres']) }, () => {
+  it('in the middle of an unpack leaves whole files alone, and unpacks again', async (t) => {
+    const host = await start(t);
+    mkdirSync(join(host.folder, 'from'));
+    for (let index = 0; index < FILES; index += 1)
+      writeFileSync(join(host.folder, 'from', `${index}.txt`), textOf(index));
+    const post = (path: string, body: object) =>
+      host.call(path, { method: 'POST', body: JSON.stringify(body), headers: JSON_TYPE });
+    await post('/archive', { paths: ['from'], to: 'all.zip', format: 'zip' });
+    await eventually('it is packed', async () => existsSync(join(host.folder, 'all.zip')), PATIENCE_MS);
+    const unpack = post('/unpack', { path: 'all.zip', to: 'to' }).catch(() => undefined);
+    const target = join(host.folder, 'to', 'from');
+    const count = (): number => (existsSync(target) ? readdirSync(target).length : 0);
+    await eventually('it unpacks', async () => count() > 3, PATIENCE_MS);
+    await host.kill('node');
+    await unpack;
+    const wholeIn = (folder: string): number => {
+      const names = readdirSync(folder);
+      for (const name of names)
+        assert.equal(readFileSync(join(folder, name), 'utf8'), textOf(Number.parseInt(name, 10)));
+      return names.length;
+    };
+    t.diagnostic(`${wholeIn(target)} of ${FILES} files when it was killed`);
+    await host.startNode();
+    await post('/unpack', { path: 'all.zip', to: 'to' });
+    await eventually('all are there', async () => count() === FILES, PATIENCE_MS);
+    await eventually('the job has ended', async () => {
+      const { data } = (await (await host.call('/jobs')).json()) as Jobs;
+      return data.every(({ state }) => state === 'done');
+    });
+    assert.equal(wholeIn(target), FILES);
+  });
+
+  it('in the middle of moves loses no file and doubles none', async (t) => {
+    const host = await start(t);
+    for (const name of ['a', 'b']) mkdirSync(join(host.folder, name));
+    for (let index = 0; index < FILES; index += 1)
+      writeFileSync(join(host.folder, 'a', `${index}.txt`), textOf(index));
+    const moves = async (from: string, to: string): Promise<void> => {
+      const names = readdirSync(join(host.folder, from));
+      for (let at = 0; at < names.length; at += 50) {
+        const some = names.slice(at, at + 50);
+        const body = { moves: some.map((name) => ({ from: `${from}/${name}`, to: `${to}/${name}` })) };
+        await host.call('/move', { method: 'POST', body: JSON.stringify(body), headers: JSON_TYPE });
+      }
+    };
+    const running = moves('a', 'b').catch(() => undefined);
+    await eventually('some were moved', async () => readdirSync(join(host.folder, 'b')).length > 20);
+    await host.kill('node');
+    // A call that the node never answers is given up.
+    await Promise.race([running, delay(PATIENCE_MS, undefined, { ref: false })]);
+    const left = readdirSync(join(host.folder, 'a'));
+    const moved = readdirSync(join(host.folder, 'b'));
+    assert.equal(new Set([...left, ...moved]).size, FILES);
+    assert.equal(left.length + moved.length, FILES);
+    t.diagnostic(`${moved.length} of ${FILES} were moved when it was killed`);
+    await host.startNode();
+    await moves('a', 'b');
+    for (let index = 0; index < FILES; index += 1)
+      assert.equal(readFileSync(join(host.folder, 'b', `${index}.txt`), 'utf8'), textOf(index));
+  });
+});

@@ -1,0 +1,117 @@
+import { PassThrough, Readable } from 'node:stream';
+import { formatPath } from '@portcullis/core/game-servers/files/path.ts';
+import type {
+  FileAnswerOf,
+  FileOperationOf,
+  FileRange,
+} from '@portcullis/link/messages/files.ts';
+import type { OpenFile } from '../../server-folder/folder.ts';
+import { packInto } from '../archives/pack.ts';
+import type { Gate } from '../gate.ts';
+import { requirePresent } from '../operations/change.ts';
+import { tagOfFile } from '../operations/content.ts';
+import { momentOf } from '../operations/describe.ts';
+import { pathOf } from '../operations/list.ts';
+import { FileRefusal, notFound } from '../refusal.ts';
+import { sendStream, type StreamRoute } from './connect.ts';
+
+/** Bytes that one call of the kernel reads. */
+const CHUNK = 512 * 1024;
+
+/** Begins to send a file, or a part of it. */
+export async function sendFile(
+  gate: Gate,
+  operation: FileOperationOf<'send'>,
+  route: StreamRoute,
+): Promise<FileAnswerOf<'sending'>> {
+  const { range, ticket } = operation;
+  const { uuid, transfers, owner } = gate.files;
+  transfers.requireRoom();
+  const place = await gate.place(pathOf(operation.path), 'file.read-content');
+  return gate.about(place.path, async () => {
+    const opened = await place.folder.openFile(place.name, owner);
+    if (opened === null) throw notFound(formatPath(place.path));
+    const file = await describeSent(opened, range).catch(async (error: unknown) => {
+      await opened.handle.close();
+      throw error;
+    });
+    const { offset, length } = file;
+    const work = async (signal: AbortSignal): Promise<null> => {
+      try {
+        const source = Readable.from(readPart(opened, offset, length));
+        await sendStream(route, { uuid, ticket }, { source, length, signal });
+        return null;
+      } finally {
+        await opened.handle.close();
+      }
+    };
+    gate.hold(transfers.begin(ticket.id, null, work));
+    return { kind: 'sending', file };
+  });
+}
+
+async function describeSent(
+  file: OpenFile,
+  range: FileRange | null,
+): Promise<NonNullable<FileAnswerOf<'sending'>['file']>> {
+  const size = Number(file.stat.size);
+  const tag = await tagOfFile(file);
+  return { tag, size, modifiedAtMs: momentOf(file.stat), ...partOf(size, range) };
+}
+
+/** The part of a file that a range names. Throws a refusal for one behind its end. */
+function partOf(
+  size: number,
+  range: FileRange | null,
+): { readonly offset: number; readonly length: number } {
+  // Nothing is a part of nothing.
+  if (range === null || size === 0) return { offset: 0, length: size };
+  const { start, end } = range;
+  if (start === null) {
+    const length = Math.min(end ?? 0, size);
+    if (length > 0) return { offset: size - length, length };
+  } else if (start < size) {
+    return { offset: start, length: Math.min(end ?? size, size - 1) - start + 1 };
+  }
+  throw new FileRefusal('range', `The file has ${size} bytes.`);
+}
+
+/** A file that is cut off meanwhile ends the stream, which is known to be too short then. */
+async function* readPart(
+  { handle }: OpenFile,
+  offset: number,
+  length: number,
+): AsyncGenerator<Buffer> {
+  for (let at = 0; at < length; ) {
+    const wanted = Math.min(CHUNK, length - at);
+    // Not used again: it waits in a socket.
+    const bytes = Buffer.allocUnsafeSlow(wanted);
+    const { bytesRead } = await handle.read(bytes, 0, wanted, offset + at);
+    if (bytesRead === 0) throw new FileRefusal('changed', 'The file became shorter meanwhile.');
+    at += bytesRead;
+    yield bytes.subarray(0, bytesRead);
+  }
+}
+
+/** Begins to send an archive of files and folders. */
+export async function sendArchive(
+  gate: Gate,
+  operation: FileOperationOf<'pack'>,
+  route: StreamRoute,
+): Promise<FileAnswerOf<'sending'>> {
+  const { format, ticket } = operation;
+  const { uuid, transfers } = gate.files;
+  transfers.requireRoom();
+  const paths = operation.paths.map(pathOf);
+  for (const path of paths) await requirePresent(await gate.place(path, 'file.read-content'));
+  const work = async (signal: AbortSignal): Promise<null> => {
+    const source = new PassThrough({ highWaterMark: CHUNK });
+    const job = { signal, add: () => undefined, note: () => undefined };
+    const sent = sendStream(route, { uuid, ticket }, { source, length: null, signal });
+    sent.catch((error: unknown) => source.destroy(error as Error));
+    await Promise.all([packInto(gate, { paths, format }, source, job), sent]);
+    return null;
+  };
+  gate.hold(transfers.begin(ticket.id, null, work));
+  return { kind: 'sending', file: null };
+}
