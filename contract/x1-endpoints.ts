@@ -25,6 +25,7 @@ import { X1_FILE_ENDPOINTS } from './operations/x1-files.ts';
 import { X1_GAME_SERVER_ENDPOINTS } from './operations/game-servers.ts';
 import { SELF_SERVICE_ENDPOINTS } from './operations/self-service.ts';
 import { SERVER_PEOPLE_ENDPOINTS } from './operations/server-people.ts';
+import { SERVER_SETTINGS_ENDPOINTS } from './operations/server-settings.ts';
 import * as examples from './operations/x1-examples.ts';
 import {
   AcceptedAddress,
@@ -283,6 +284,7 @@ export const X1_ENDPOINTS = [
   ...SELF_SERVICE_ENDPOINTS,
   ...X1_FILE_ENDPOINTS,
   ...SERVER_PEOPLE_ENDPOINTS,
+  ...SERVER_SETTINGS_ENDPOINTS,
   ...X1_ATTACK_ENDPOINTS,
   ...X1_EVENT_ENDPOINTS,
 ] as const satisfies readonly Endpoint[];

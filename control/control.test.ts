@@ -52,6 +52,7 @@ const BEAT = {
     repairs: 3,
     forgottenConnections: 4,
     hostDevices: null,
+    fastPath: null,
     counters: 'nftables',
     management: [],
     kernel: 'undisturbed',

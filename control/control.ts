@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { createAccounts, releaseHashing } from './accounts/index.ts';
 import { createServerPeople } from './server-people/index.ts';
+import { createServerSettings } from './server-settings/index.ts';
 import { prepareLinkFolder, prepareNodeFolder } from './root-rights.ts';
 import { createAccess, sessionCookieName, type Access } from './access/index.ts';
 import { createAdministration } from './administration/index.ts';
@@ -232,6 +233,7 @@ function composeAreas(deps: AreaDeps) {
     ...createAccounts({ publicUrl, mail }).handlers,
     ...sftpAccessHandlers(),
     ...createServerPeople({ publicUrl, mail }).handlers,
+    ...createServerSettings({ gameServers, library: libraryOf(SHIPPED_EGGS) }).handlers,
     ...administrationOf(config, webhooks, gameServers).handlers,
     ...createSelfService(libraryOf(SHIPPED_EGGS)).handlers,
     ...createJoining().handlers,

@@ -61,6 +61,10 @@ function edgeReadiness(edge: EdgeStatus): EdgeReadiness {
         reason,
       }),
     ),
+    fast_path:
+      report === null || report.fastPath === null
+        ? null
+        : { on: report.fastPath.isOn, reason: report.fastPath.reason },
     problems: report === null ? [] : problemsOf(report),
   };
 }

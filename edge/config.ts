@@ -69,6 +69,14 @@ export function readEarlyDrop(env: NodeJS.ProcessEnv): 'on' | 'off' {
   throw new Error(`PORTCULLIS_EARLY_DROP: "${text}" is neither on nor off`);
 }
 
+/** Reads `PORTCULLIS_FAST_PATH`, by default `off`. Throws on values other than on and off. */
+export function readFastPath(env: NodeJS.ProcessEnv): boolean {
+  const text = (env['PORTCULLIS_FAST_PATH'] ?? '').trim();
+  if (text === '' || text === 'off') return false;
+  if (text === 'on') return true;
+  throw new Error(`PORTCULLIS_FAST_PATH: "${text}" is neither on nor off`);
+}
+
 /** Reads `PORTCULLIS_EARLY_DROP_ROOM`, the most addresses in the early drop. Throws if it is no number above 0. */
 export function readEarlyDropCapacity(env: NodeJS.ProcessEnv): number {
   const text = (env['PORTCULLIS_EARLY_DROP_ROOM'] ?? '').trim();

@@ -11,6 +11,7 @@ import {
   readConfig,
   readEarlyDrop,
   readEarlyDropCapacity,
+  readFastPath,
 } from './config.ts';
 import { KernelCounterSource } from '@portcullis/dataplane/counters/kernel-source.ts';
 import { DeniedFlows } from '@portcullis/dataplane/connections/denied-flows.ts';
@@ -59,7 +60,7 @@ import { pinsFolder, recordPins } from '@portcullis/dataplane/xdp/devices/pins.t
  */
 // Until the agent can stop in order: what is killed here leaves what the next edge expects.
 const cancelExit = whenSupervisorGone(() => process.exit(1));
-const { config, logLevel, early, capacity } = readOptions();
+const { config, logLevel, early, capacity, fastPath } = readOptions();
 const { stderr } = process;
 const log = createLineLog('edge', (line) => stderr.write(line), logLevel, stderr.isTTY);
 try {
@@ -93,7 +94,7 @@ try {
     'the folder of pinned programs could not be recorded; edge off may need PORTCULLIS_BPFFS',
   );
 }
-const earlyDrop = early === 'on' ? createEarlyDrop({ pins, capacity, log }) : null;
+const earlyDrop = early === 'on' ? createEarlyDrop({ pins, capacity, fastPath, log }) : null;
 const deviceModes = earlyDrop ?? disableEarlyDrop(pins, log);
 const nftablesDrops = new NftablesDrops(() => openCounterReader());
 // Drops that an earlier agent has reported. Without rights there are none.
@@ -177,6 +178,7 @@ const agent = createEdgeAgent({
     filters: () => filters.count(),
     forgottenConnections: () => deniedFlows.removed,
     counters: () => watch.mode(),
+    ...(earlyDrop === null ? {} : { fastPath: () => earlyDrop.fastPath() }),
     problems: () => [
       ...(managementProblem === null ? [] : [managementProblem]),
       ...deviceModes.problems(),
@@ -212,6 +214,7 @@ function readOptions() {
       logLevel: readLogLevel(env),
       early: readEarlyDrop(env),
       capacity: readEarlyDropCapacity(env),
+      fastPath: readFastPath(env),
     };
   } catch (error) {
     return exitWith(error);

@@ -39,7 +39,8 @@ export type Need =
   | 'python3'
   | 'flow-exporters'
   | 'fastnetmon'
-  | 'nats-server';
+  | 'nats-server'
+  | 'bsdtar';
 
 const CHECKS: Readonly<Record<Need, () => string | null>> = {
   root: () => (process.getuid?.() === 0 ? null : 'must run as root'),
@@ -101,6 +102,7 @@ const CHECKS: Readonly<Record<Need, () => string | null>> = {
     null,
   fastnetmon: () => onPath('fastnetmon'),
   'nats-server': () => onPath('nats-server'),
+  bsdtar: () => onPath('bsdtar') ?? onPath('xz'),
 };
 
 /** A busy machine takes its time: what can be used must not count as missing. */

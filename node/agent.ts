@@ -50,6 +50,8 @@ export interface NodeAgentOptions {
   readonly route: StreamRoute;
   /** Opens the folder of a server for its people. */
   readonly openFolder: FileServiceOptions['openFolder'];
+  /** The bounds of pulls from URLs. */
+  readonly pulls: FileServiceOptions['pulls'];
   /** Where people connect by SFTP; null: nowhere. */
   readonly sftp: Pick<SftpDoorOptions, 'listen' | 'stateDir'> | null;
 }
@@ -120,7 +122,7 @@ export class NodeAgent {
     link.onRefused((reason) => this.#log.error({ reason }, 'control refuses this node'));
     link.onNotice((notice) => {
       if (notice.kind === 'node.assignments') this.#session.poke();
-      if (notice.kind === 'node.access') void this.#sftp?.check();
+      if (notice.kind === 'node.access') this.#checkRights();
     });
     link.onCall(async (call) => {
       if (call.kind === 'node.image') return this.#makeImage(call.name);
@@ -157,7 +159,7 @@ export class NodeAgent {
   }
 
   #createFiles(): FileService {
-    const { openFolder, disk, route, log } = this.#options;
+    const { openFolder, disk, pulls, route, log } = this.#options;
     return new FileService({
       find: (uuid) =>
         this.#servers.get(uuid)?.fileSettings ?? 'The node does not have this server.',
@@ -168,6 +170,8 @@ export class NodeAgent {
         if (guarded !== null) await this.#disk.measure(guarded, AbortSignal.timeout(MEASURE_MS));
       },
       measure: disk.measure,
+      pulls,
+      checkCallers: (callers) => this.#control.filesCheck(callers),
       route,
       log,
     });
@@ -210,7 +214,13 @@ export class NodeAgent {
     }
     for (const [uuid, server] of this.#servers) if (!assigned.has(uuid)) server.retire();
     // Servers that were suspended or moved away.
+    this.#checkRights();
+  }
+
+  /** Ends what people and keys do whose rights have ended. */
+  #checkRights(): void {
     void this.#sftp?.check();
+    void this.#files.checkRights();
   }
 
   #serverOf(uuid: string): Server {

@@ -2,6 +2,7 @@ import { request } from '@portcullis/agent/request.ts';
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import type { ServerAssignment } from '@portcullis/core/game-servers/power.ts';
 import { type ControlReply, PROTOCOL_VERSION } from '@portcullis/link/messages/messages.ts';
+import type { CallerOnServer, FileRightsReply } from '@portcullis/link/messages/files.ts';
 import type { NodeHeartbeat, NodePage, NodeWelcome } from '@portcullis/link/messages/node.ts';
 import type {
   SftpAdmitted,
@@ -70,6 +71,12 @@ export class ControlClient {
   async sftpCheck(sessions: readonly SftpSessionRef[]): Promise<SftpRights['rights']> {
     const check = { kind: 'sftp.check', sessions } as const;
     return (await request(this.#link, check, 'sftp.rights')).rights;
+  }
+
+  /** The rights to files that callers have now, in their order. */
+  async filesCheck(callers: readonly CallerOnServer[]): Promise<FileRightsReply['rights']> {
+    const check = { kind: 'files.check', callers } as const;
+    return (await request(this.#link, check, 'files.rights')).rights;
   }
 
   #page(revision: string | null, cursor: string | null): Promise<NodePage> {

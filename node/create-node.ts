@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import type { Log } from '@portcullis/core/log.ts';
+import { type Cidr, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { AgentSide } from '@portcullis/link/transport/transport.ts';
 import { NodeAgent } from './agent.ts';
 import type { ApplyConfigFiles } from './config-files/apply.ts';
@@ -33,6 +35,11 @@ export interface NodeOptions {
   readonly controlSocket?: string | null;
   /** Where people connect by SFTP; default: nowhere. */
   readonly sftp?: NodeConfig['sftp'];
+  /** Networks that pulls from URLs reach beside public ones, and those that they never reach; default: none. */
+  readonly openNetworks?: readonly string[];
+  readonly closedNetworks?: readonly string[];
+  /** Names the present boot of the host; default: by the kernel. */
+  readonly bootId?: string;
   readonly measurePauseMs?: number;
   /** How folders are measured; by default by walking them. */
   readonly measure?: MeasureDisk;
@@ -54,6 +61,7 @@ export function createNode(options: NodeOptions): NodeAgent {
     builds: new Limiter(BUILDS),
     timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
     location: name,
+    bootId: options.bootId ?? readBootId(),
   };
   return new NodeAgent({
     link,
@@ -64,6 +72,7 @@ export function createNode(options: NodeOptions): NodeAgent {
     sftp: options.sftp ? { listen: options.sftp, stateDir } : null,
     route: { node: name, socketPath: options.controlSocket ?? null },
     openFolder: (uuid) => folders.openBuilt(uuid),
+    pulls: { networks: cidrsOf(options.openNetworks), closed: cidrsOf(options.closedNetworks) },
     disk: {
       measure: options.measure ?? createMeasureDisk(),
       freeBytes: () => freeSpace(stateDir),
@@ -71,4 +80,17 @@ export function createNode(options: NodeOptions): NodeAgent {
     },
     createServer: (uuid, record, events) => new Server({ ...shared, ...events }, uuid, record),
   });
+}
+
+/** Throws on a text that is no network. */
+function cidrsOf(networks: readonly string[] = []): Cidr[] {
+  return networks.map((text) => {
+    const network = parseCidr(text);
+    if (!network.ok) throw new Error(`${text}: ${network.reason}`);
+    return network.value;
+  });
+}
+
+function readBootId(): string {
+  return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
 }

@@ -110,6 +110,8 @@ async function startAgent(): Promise<NodeAgent> {
       accounts: isRoot ? config.accounts : null,
       applyConfigFiles: createApplyConfigFiles(),
       sftp: config.sftp,
+      openNetworks: config.openNetworks,
+      closedNetworks: config.closedNetworks,
       controlSocket: isRemote(credential) ? null : linkPath,
       log,
     });

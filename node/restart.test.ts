@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import type { StartWithHost } from '@portcullis/core/game-servers/power.ts';
 import type { NodeHeartbeat } from '@portcullis/link/messages/node.ts';
 import { stopAll } from './server/stop-all.ts';
 import { EngineError } from './engine/engine.ts';
@@ -50,6 +51,33 @@ describe('an agent that was killed', () => {
     await host.becomes(second, 'offline');
     assert.equal(host.count('start', first), 1);
     assert.equal(host.count('start', second), 0);
+  });
+
+  it('starts servers with its host as they are set to, whatever the crash policy says', async (t) => {
+    const boot = { bootId: 'first' };
+    const host = new TestHost(t, boot);
+    const crashes = { restart: false, withinMs: 60_000, tries: 1 };
+    const [first, second] = (await host.servers(2, EGG, { crashes })) as [string, string];
+    await host.power(first, 'start');
+    await host.becomes(first, 'running');
+    const reboot = async (startWithHost: StartWithHost, bootId: string) => {
+      await host.servers(2, EGG, { crashes, startWithHost });
+      await host.knows((one) => one.startWithHost === startWithHost);
+      await host.agent?.stop();
+      for (const { uuid, status } of await host.engine.list()) {
+        if (status === 'running') host.engine.crash(uuid);
+      }
+      boot.bootId = bootId;
+      await host.restart();
+    };
+    await reboot('as_before', 'second');
+    await host.becomes(first, 'running');
+    await host.becomes(second, 'offline');
+    await reboot('always', 'third');
+    for (const uuid of [first, second]) await host.becomes(uuid, 'running');
+    await reboot('never', 'fourth');
+    for (const uuid of [first, second]) await host.becomes(uuid, 'offline');
+    assert.match((await host.lines(first)).join(), /host was restarted/);
   });
 
   it('continues a pending stop and the restart after it, without sending the stop twice', async (t) => {

@@ -11,12 +11,16 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { CommandSession } from '@portcullis/cli/testing/run.ts';
+import { CommandSession, RunningCommand } from '@portcullis/cli/testing/run.ts';
 import { TestNode } from '@portcullis/control/game-servers/testing/node.ts';
 import { addNode, addServer } from '@portcullis/control/game-servers/testing/servers.ts';
+import { parseCidr } from '@portcullis/core/net/cidr.ts';
 import { startEnvironment } from '@portcullis/control/testing/fixture.ts';
 import type { FileRange } from '@portcullis/link/messages/files.ts';
 import { TestFiles } from '@portcullis/node/files/testing/files.ts';
@@ -49,7 +53,13 @@ async function start(t: TestContext) {
   };
   const run = (more: NodeJS.ProcessEnv, ...args: readonly string[]) =>
     session.run(['servers', 'files', ...args], { ...env, ...more });
-  return { home, files, sent, run: run.bind(null, {}), runWith: run };
+  const begin = (...args: readonly string[]) =>
+    new RunningCommand(['servers', 'files', ...args], {
+      ...env,
+      PATH: process.env['PATH'],
+      HOME: home,
+    });
+  return { home, files, sent, run: run.bind(null, {}), runWith: run, begin };
 }
 
 test('puts, lists, reads, edits, moves, copies, finds and deletes files of a server', async (t) => {
@@ -100,7 +110,7 @@ test('puts, lists, reads, edits, moves, copies, finds and deletes files of a ser
   );
   await ok('unpack', 'Survival', 'all.tar.zst', 'unpacked');
   assert.equal(readFileSync(join(files.folder, 'unpacked/conf/a.cfg'), 'utf8'), 'changed\n');
-  assert.match(await ok('jobs', 'Survival'), /unpack +done +2 +all\.tar\.zst/);
+  assert.match(await ok('jobs', 'Survival'), /unpack +done +2 +0 MiB +all\.tar\.zst/);
 
   assert.match(await ok('rm', 'Survival', 'conf/a.cfg'), /moved to the bin/);
   assert.equal(existsSync(join(files.folder, 'conf/a.cfg')), false);
@@ -144,7 +154,10 @@ test('puts and gets folders and large files, and goes on with what broke off', a
   );
   rmSync(one);
   const { tag } = await files.ok('tagged', { kind: 'tag', path: 'mods/large.jar' });
-  const part = join(home, `.one.jar.${hash('sha256', tag ?? '', 'base64url').slice(0, 27)}.bytes.part`);
+  const part = join(
+    home,
+    `.one.jar.${hash('sha256', tag ?? '', 'base64url').slice(0, 27)}.bytes.part`,
+  );
   writeFileSync(part, large.subarray(0, 5_000_000));
   assert.equal((await run('get', 'Survival', 'mods/large.jar', one)).code, 0);
   assert.ok(readFileSync(one).equals(large));
@@ -175,4 +188,51 @@ test('says why something was not done, with an exit code of its own', async (t) 
     assert.match(done.err, says);
     assert.equal(done.code, code, `${args.join(' ')}: ${done.err}`);
   }
+});
+
+test('pulls a file from a URL, shows the job, and says why a pull was refused', async (t) => {
+  const { files, run, begin } = await start(t);
+  const server = createServer((request, response) => {
+    if (request.url === '/hang.jar') response.write('half');
+    else response.end('the map');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const network = parseCidr('127.0.0.1/32');
+  assert.ok(network.ok);
+  files.pulls = { networks: [network.value] };
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const pulled = await run('pull', 'Survival', `${url}/a%20map.jar`);
+  assert.deepEqual([pulled.code, pulled.err], [0, '']);
+  assert.equal(readFileSync(join(files.folder, 'a map.jar'), 'utf8'), 'the map');
+  await run('pull', 'Survival', `${url}/b`, 'plugins/map.jar');
+  assert.equal(readFileSync(join(files.folder, 'plugins/map.jar'), 'utf8'), 'the map');
+  for (const [args, code, says] of [
+    [['pull', 'Survival', `${url}/c`, 'plugins/map.jar'], 1, /There is a file plugins\/map\.jar/],
+    [['pull', 'Survival', `${url}/`], 2, /names no file; say where it goes/],
+    [['pull', 'Survival', 'map.jar'], 2, /map\.jar is no URL/],
+    [['pull', 'Survival', 'http://10.0.0.1/map.jar'], 1, /names 10\.0\.0\.1, and only public/],
+    [['cancel', 'Survival', 'none'], 1, /There is no job none/],
+  ] as const) {
+    const done = await run(...args);
+    assert.match(done.err, says);
+    assert.equal(done.code, code, `${args.join(' ')}: ${done.err}`);
+  }
+  const replaced = await run('pull', 'Survival', `${url}/c`, 'plugins/map.jar', '--replace');
+  assert.equal(replaced.code, 0, replaced.err);
+  const hanging = begin('pull', 'Survival', `${url}/hang.jar`);
+  let listed = '';
+  while (!listed.includes('running')) listed = (await run('jobs', 'Survival')).out;
+  const [, id = ''] = /pull +running +0 +0 MiB +hang\.jar +([0-9a-f-]{36})/.exec(listed) ?? [];
+  const cancelled = await run('cancel', 'Survival', id);
+  assert.match(cancelled.out, /The pull of hang\.jar is cancelled/);
+  const ended = await hanging.end();
+  assert.equal(ended.code, 1);
+  assert.match(ended.err, /It was cancelled\.[^]*the pull of hang\.jar was cancelled/);
+  const again = await run('cancel', 'Survival', id);
+  assert.match(again.out, /The pull of hang\.jar had ended: cancelled/);
 });

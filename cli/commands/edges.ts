@@ -133,11 +133,19 @@ async function describeEdge(edge: EdgeStatus): Promise<void> {
       `management  ${report.management.map(({ protocol, port }) => `${protocol} ${port}`).join(', ') || 'none'}`,
     );
     print(`detection   ${DETECTION[report.counters]}`);
+    if (report.fastPath !== null) print(`fast path   ${describeFastPath(report.fastPath)}`);
     if (report.lastError !== null) print(styled('red', `last error  ${report.lastError}`));
     for (const problem of report.problems) print(styled('yellow', `problem     ${problem}`));
     await describeDevices(report.devices);
   }
   await describeRefused(edge);
+}
+
+type FastPath = NonNullable<NonNullable<EdgeStatus['report']>['fastPath']>;
+
+function describeFastPath({ isOn, reason, packets }: FastPath): string {
+  if (!isOn) return `off: ${reason ?? 'nothing is loaded yet'}`;
+  return `on: ${packets} packets of answered flows were forwarded without the network stack`;
 }
 
 async function describeDevices(devices: readonly EdgeDevice[]): Promise<void> {
@@ -226,6 +234,7 @@ function edgeView(edge: EdgeStatus): object {
       last_apply_ms: report.lastApplyMs,
       problems: report.problems,
       counters: report.counters,
+      fast_path: report.fastPath,
       devices: report.devices,
       management: report.management,
     },

@@ -24,6 +24,7 @@ test('the copyright of the package names all that is shipped, its licence, and w
     /routeviews\.org/,
     /licenses\/by\/4\.0/,
     /PostgreSQL Licence/,
+    /kernel \(dataplane\/xdp\/bpf\): MIT, or GPL-2\.0-only/,
     /Node\.js/,
   ])
     assert.match(text, needed);

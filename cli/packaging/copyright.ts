@@ -65,6 +65,7 @@ function read(path: string): About {
 const OURS = `Portcullis
 Copyright (C) 2026 The Portcullis authors
 License: Apache-2.0, see /usr/share/common-licenses/Apache-2.0
+The programs for the kernel (dataplane/xdp/bpf): MIT, or GPL-2.0-only, see /usr/share/common-licenses/GPL-2
 
 Everything else is in /usr/lib/portcullis/node_modules, with its licence beside its code:
 

@@ -661,8 +661,10 @@ export type CopyRequest = {
 export type CrashPolicy = {
   /** Whether it is started again. */
   readonly restart?: boolean;
-  /** A crash this soon after another leaves it offline. */
+  /** A crash this soon after another is counted with it. */
   readonly within_seconds?: number;
+  /** Restarts after crashes that are counted together. */
+  readonly tries?: number;
 };
 
 /** The object that decided. */
@@ -784,8 +786,10 @@ export type DeclaredCollectorsAnswer = {
 export type DeclaredCrashPolicy = {
   /** Whether it is started again. */
   readonly restart: boolean;
-  /** A crash this soon after another leaves it offline. */
+  /** A crash this soon after another is counted with it. */
   readonly within_seconds: number;
+  /** Restarts after crashes that are counted together. */
+  readonly tries: number;
 };
 
 export type DeclaredEdge = {
@@ -1145,9 +1149,15 @@ export type DeclaredServer = {
   readonly open_while_running: boolean | readonly string[];
   /** It must not run, and is not deleted. */
   readonly suspended: boolean;
+  /** When its host was started: as it was before, it is started, or it stays off. */
+  readonly start_with_host: 'as_before' | 'always' | 'never';
+  /** Seconds from the stop of the egg to SIGTERM. Null: as the egg says. */
+  readonly stop_seconds: number | null;
   readonly crashes: DeclaredCrashPolicy;
   readonly external_id: string | null;
   readonly build: BuildState;
+  /** Settings that its people set, as JSON pointers. A fleet file that leaves them open keeps them. */
+  readonly set_by_people: readonly string[];
   /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
   readonly owner: 'fleet' | 'portal' | (string & {});
 };
@@ -1622,11 +1632,22 @@ export type EggSourceInput = {
   readonly name?: string;
 };
 
+/** A startup variable of an egg. */
 export type EggVariable = {
+  /** Its name in the environment. */
   readonly env: string;
+  /** For people. */
   readonly name: string;
+  /** For people; may be empty. */
+  readonly description: string;
   readonly default: string;
+  /** As the egg has them. */
   readonly rules: readonly string[];
+  readonly input: VariableInput;
+  /** The people of a server see it. */
+  readonly viewable: boolean;
+  /** They may change it, if they see it. */
+  readonly editable: boolean;
 };
 
 export type Eggs = {
@@ -1764,13 +1785,15 @@ export type FileFailure = {
 export type FileJob = {
   readonly id: string;
   /** Later versions may add values. */
-  readonly kind: 'copy' | 'archive' | 'unpack' | (string & {});
+  readonly kind: 'copy' | 'archive' | 'unpack' | 'pull' | (string & {});
   readonly path: string;
   /** Later versions may add values. */
   readonly state: 'running' | 'done' | 'failed' | 'cancelled' | (string & {});
   readonly started_at: string;
   /** Bytes so far. */
   readonly bytes: number;
+  /** Bytes in the end; null: not known. */
+  readonly total_bytes: number | null;
   /** Files so far. */
   readonly entries: number;
   /** Sentences: why it failed, and what was left out. */
@@ -2099,6 +2122,13 @@ export type FirewallGroupPatch = {
     readonly note?: string | null;
   }> | null;
   readonly addresses?: readonly string[] | null;
+};
+
+/** A setting that the caller cannot change. */
+export type FixedSetting = {
+  readonly pointer: string;
+  /** Why not, in a sentence. */
+  readonly reason: string;
 };
 
 export type FleetCollector = {
@@ -3327,6 +3357,15 @@ export type PropagationTime = {
   readonly text: string;
 };
 
+export type PullRequest = {
+  /** http or https, without user name and password. It must lead to a public address, also through each of at most five redirects, or to a network that the operator opened to the servers of the node. */
+  readonly url: string;
+  /** The new file. Relative to the server’s folder, names separated by `/`; empty is the folder itself. A byte that is no UTF-8 and a control character are each one character from U+EF00 on, as lists have them. */
+  readonly path: string;
+  /** Replace a file that is at the path. */
+  readonly replace?: boolean;
+};
+
 export type ReadEgg = {
   readonly data: {
     readonly egg: Egg;
@@ -3628,6 +3667,10 @@ export type ServerInput = {
   readonly open_while_running?: boolean | readonly string[];
   /** It must not run, and is not deleted. */
   readonly suspended?: boolean;
+  /** When its host was started: as it was before, it is started, or it stays off. */
+  readonly start_with_host?: 'as_before' | 'always' | 'never';
+  /** Seconds from the stop of the egg to SIGTERM. Null: as the egg says. */
+  readonly stop_seconds?: number | null;
   readonly crashes?: CrashPolicy;
   /** What a billing system calls it; unique in its organisation. */
   readonly external_id?: string | null;
@@ -3682,6 +3725,10 @@ export type ServerOrder = {
   readonly open_while_running?: boolean | readonly string[];
   /** It must not run, and is not deleted. */
   readonly suspended?: boolean;
+  /** When its host was started: as it was before, it is started, or it stays off. */
+  readonly start_with_host?: 'as_before' | 'always' | 'never';
+  /** Seconds from the stop of the egg to SIGTERM. Null: as the egg says. */
+  readonly stop_seconds?: number | null;
   readonly crashes?: CrashPolicy;
   /** What a billing system calls it; unique in its organisation. */
   readonly external_id?: string | null;
@@ -3716,9 +3763,13 @@ export type ServerPatch = {
   readonly allocations?: readonly AllocationInput[] | null;
   readonly open_while_running?: boolean | readonly string[] | null;
   readonly suspended?: boolean | null;
+  readonly start_with_host?: 'as_before' | 'always' | 'never' | null;
+  /** Seconds from the stop of the egg to SIGTERM. Null: as the egg says. */
+  readonly stop_seconds?: number | null;
   readonly crashes?: {
     readonly restart?: boolean | null;
     readonly within_seconds?: number | null;
+    readonly tries?: number | null;
   } | null;
   /** What a billing system calls it; unique in its organisation. */
   readonly external_id?: string | null;
@@ -3805,6 +3856,68 @@ export type ServerSample = {
   readonly network_tx_bytes_per_second: number | null;
 };
 
+/** The settings of a server. */
+export type ServerSettings = {
+  readonly data: ServerSettingsData;
+  readonly meta: ServerSettingsMeta;
+  /** What a write changed, in a sentence. */
+  readonly message?: string;
+};
+
+/** What is left out stays. Null gives a setting its default again. */
+export type ServerSettingsChange = {
+  readonly name?: string;
+  /** A label of the egg. */
+  readonly image?: string | null;
+  readonly start_with_host?: 'as_before' | 'always' | 'never';
+  /** Seconds from the stop of the egg to SIGTERM, which ends what does not stop. Null: as the egg says. */
+  readonly stop_seconds?: number | null;
+  readonly crashes?: SettingsCrashesChange;
+  /** By environment name, within the rules of the egg. */
+  readonly variables?: {
+    readonly [name: string]: string | number | boolean | null;
+  };
+};
+
+export type ServerSettingsData = {
+  readonly name: string;
+  readonly egg: SettingsEgg;
+  readonly image: SettingsImage;
+  /** What happens to it when its host was started: as it was before, it is started, or it stays off. Later versions may add values. */
+  readonly start_with_host: 'as_before' | 'always' | 'never' | (string & {});
+  /** Seconds from the stop of the egg to SIGTERM, which ends what does not stop. Null: as the egg says. */
+  readonly stop_seconds: number | null;
+  readonly stop_seconds_of_egg: number;
+  readonly crashes: SettingsCrashes;
+  /** Those that its people may see, in the order of the egg. */
+  readonly variables: readonly ServerVariable[];
+  /** What the caller cannot change, and why. */
+  readonly fixed: readonly FixedSetting[];
+};
+
+export type ServerSettingsMeta = {
+  /** What it does, by its node. Null: unknown. Later versions may add values. */
+  readonly state: 'offline' | 'starting' | 'running' | 'stopping' | 'paused' | (string & {}) | null;
+  /** Settings that a server that runs takes at its next start, as JSON pointers. Of a read: those that wait now; null: unknown, because its node did not answer. Of a write: those that it changed. */
+  readonly at_next_start: readonly string[] | null;
+};
+
+/** A startup variable of a server. */
+export type ServerVariable = {
+  /** Its name in the environment. */
+  readonly env: string;
+  /** For people. */
+  readonly name: string;
+  /** For people; may be empty. */
+  readonly description: string;
+  readonly default: string;
+  /** As the egg has them. */
+  readonly rules: readonly string[];
+  readonly input: VariableInput;
+  /** The value that it has; where none was set, the default. */
+  readonly value: string;
+};
+
 export type ServiceInput = {
   /** What people call it. */
   readonly name: string;
@@ -3843,6 +3956,38 @@ export type Sessions = {
     readonly created_at: string;
     readonly last_seen_at: string;
   }>;
+};
+
+/** The reaction to an end by itself. */
+export type SettingsCrashes = {
+  /** Whether it is started again. */
+  readonly restart: boolean;
+  /** Crashes that follow each other within this time are counted together. */
+  readonly within_seconds: number;
+  /** Restarts after such crashes; the next one leaves it offline. */
+  readonly tries: number;
+};
+
+export type SettingsCrashesChange = {
+  readonly restart?: boolean;
+  readonly within_seconds?: number;
+  readonly tries?: number;
+};
+
+/** The game that it is. */
+export type SettingsEgg = {
+  readonly name: string;
+  readonly title: string;
+};
+
+/** The image that it runs in. */
+export type SettingsImage = {
+  /** The label of the one that is used. */
+  readonly used: string;
+  /** The one that was chosen. Null: the first of the egg. */
+  readonly chosen: string | null;
+  /** Those of the egg. */
+  readonly labels: readonly string[];
 };
 
 export type SftpAccess = {
@@ -4039,7 +4184,7 @@ export type UnblockRequest = {
 };
 
 export type UnpackRequest = {
-  /** An archive: zip, tar, or either compressed by gzip or zstd. Relative to the server’s folder, names separated by `/`; empty is the folder itself. A byte that is no UTF-8 and a control character are each one character from U+EF00 on, as lists have them. */
+  /** An archive: zip, tar, 7z, rar, or a tar or single file compressed by gzip, zstd, xz or bzip2. Relative to the server’s folder, names separated by `/`; empty is the folder itself. A byte that is no UTF-8 and a control character are each one character from U+EF00 on, as lists have them. */
   readonly path: string;
   /** The folder that its content goes to. Relative to the server’s folder, names separated by `/`; empty is the folder itself. A byte that is no UTF-8 and a control character are each one character from U+EF00 on, as lists have them. */
   readonly to?: string;
@@ -4057,6 +4202,24 @@ export type UsualTraffic = {
   readonly pps: number;
   /** Megabits (10^6) per second. */
   readonly mbps: number;
+};
+
+/** The input that fits the rules of a variable. What rules say beyond it is checked when a value is sent. */
+export type VariableInput = {
+  /** Later versions may add values. */
+  readonly kind: 'choice' | 'switch' | 'number' | 'text' | (string & {});
+  /** Of a `choice`; empty otherwise. */
+  readonly choices: readonly string[];
+  /** The value of a `switch` that is on. */
+  readonly on: string | null;
+  /** The value of a `switch` that is off. */
+  readonly off: string | null;
+  /** A `number` without a fraction. */
+  readonly whole: boolean;
+  /** The least number, or length of a `text`. */
+  readonly least: number | null;
+  /** The largest number, or length of a `text`. */
+  readonly most: number | null;
 };
 
 /** Without its secret, which is shown once. */
@@ -4395,7 +4558,7 @@ export interface X1Operations {
   /** Install a server again. */
   reinstallGameServer: {
     params: { slice: string };
-    query: never;
+    query: { files?: 'keep' | 'bin' | 'delete' };
     body: never;
     headers: 'idempotencyKey';
     result: Reinstalled;
@@ -4520,6 +4683,14 @@ export interface X1Operations {
     headers: 'idempotencyKey';
     result: FileJobAnswer;
   };
+  /** Pull a file from a URL. */
+  pullFile: {
+    params: { slice: string };
+    query: never;
+    body: PullRequest;
+    headers: 'idempotencyKey';
+    result: FileJobAnswer;
+  };
   /** Set permissions of files and folders. */
   setFileModes: {
     params: { slice: string };
@@ -4631,6 +4802,22 @@ export interface X1Operations {
     body: never;
     headers: 'ifNoneMatch';
     result: ServerActivity;
+  };
+  /** Read the settings of a server. */
+  readServerSettings: {
+    params: { slice: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: ServerSettings;
+  };
+  /** Change the settings of a server. */
+  changeServerSettings: {
+    params: { slice: string };
+    query: never;
+    body: ServerSettingsChange;
+    headers: 'ifMatch';
+    result: ServerSettings;
   };
   /** Read an attack. */
   readAttack: {
@@ -5299,7 +5486,7 @@ export interface OperatorOperations {
   /** Install a game server anew. */
   reinstallServer: {
     params: { uuid: string };
-    query: never;
+    query: { files?: 'keep' | 'bin' | 'delete' };
     body: never;
     headers: 'idempotencyKey';
     result: WrittenServerAnswer;
@@ -6011,6 +6198,7 @@ moveFiles POST! /game-servers/{slice}/files/move
 copyFile POST! /game-servers/{slice}/files/copy
 archiveFiles POST! /game-servers/{slice}/files/archive
 unpackFile POST! /game-servers/{slice}/files/unpack
+pullFile POST! /game-servers/{slice}/files/pull
 setFileModes POST! /game-servers/{slice}/files/mode
 searchFiles GET /game-servers/{slice}/files/search
 measureFiles GET /game-servers/{slice}/files/usage
@@ -6025,6 +6213,8 @@ setServerRights PUT /game-servers/{slice}/people/{person}
 removeFromServer DELETE! /game-servers/{slice}/people/{person}
 withdrawServerInvitation DELETE! /game-servers/{slice}/invitations/{invitation}
 listServerActivity GET /game-servers/{slice}/activity
+readServerSettings GET /game-servers/{slice}/settings
+changeServerSettings PATCH /game-servers/{slice}/settings
 readAttack GET /attacks/{attack}
 cancelMitigations DELETE! /attacks/{attack}/mitigations
 acceptTraffic POST! /attacks/{attack}/accept

@@ -21,6 +21,7 @@ import {
   PowerRequest,
   Reinstalled,
 } from '../schemas/game-servers.ts';
+import { ReinstallQuery } from '../schemas/server-settings.ts';
 
 /** Any string: an invalid uuid is answered 404, like a server that the key does not see. */
 export const SERVER_PARAMS = {
@@ -299,13 +300,14 @@ export const X1_GAME_SERVER_ENDPOINTS = [
     method: 'POST',
     path: '/game-servers/{slice}/reinstall',
     params: SERVER_PARAMS,
+    query: ReinstallQuery,
     ability: 'game-servers.manage',
     write: true,
     requestHeaders: ['Idempotency-Key'],
     idempotent: true,
     summary: 'Install a server again',
     description:
-      'Its node stops it, gets the image and runs the install of its egg again: after a failed build, or to get what a new version installs. Files stay as far as the install keeps them. Until it is built it cannot be started; the build says how far it is.',
+      'Its node stops it, gets the image and runs the install of its egg again: after a failed build, or to get what a new version installs. Files stay as far as the install keeps them, unless `files` says otherwise. Until it is built it cannot be started; the build says how far it is. A person needs the right `settings.reinstall`.',
     responses: {
       ...refusals(COMMON, WITH_KEY, ['not_found']),
       200: {

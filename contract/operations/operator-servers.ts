@@ -9,6 +9,7 @@ import {
   ServerEgg,
   ServerInput,
 } from '../schemas/operator-servers.ts';
+import { ReinstallQuery } from '../schemas/server-settings.ts';
 import { create, createAnswer, doneAnswer, read, readAnswer } from './operator-shared.ts';
 
 const ONE = '/game-servers/{uuid}';
@@ -112,8 +113,10 @@ export const OPERATOR_SERVER_ENDPOINTS = [
     operationId: 'reinstallServer',
     path: `${ONE}/reinstall`,
     params: UUID,
+    query: ReinstallQuery,
     summary: 'Install a game server anew',
-    description: "By its egg's installation, which decides what stays of its files.",
+    description:
+      "By its egg's installation, which decides what stays of its files, unless `files` says otherwise.",
     responses: doneAnswer(now, WrittenServer),
   },
 ] as const satisfies readonly OperatorEndpoint[];

@@ -66,6 +66,7 @@ const JOB = {
   state: 'running',
   started_at: AT,
   bytes: 1_048_576,
+  total_bytes: null,
   entries: 12,
   notes: [],
 } as const;
@@ -285,6 +286,21 @@ export const X1_FILE_ENDPOINTS = [
     body: schemas.UnpackRequest,
     bodyExamples: { plugins: { path: 'plugins.zip', to: 'plugins' } },
     responses: changes(schemas.FileJobAnswer, { data: { ...JOB, kind: 'unpack' } }),
+  },
+  {
+    ...post,
+    operationId: 'pullFile',
+    path: '/game-servers/{slice}/files/pull',
+    summary: 'Pull a file from a URL',
+    description:
+      'As a job, like a copy: the node of the server fetches the URL. The file gets its name when it is whole. The quota of the server bounds it, and a minute in which nothing arrives ends it.',
+    body: schemas.PullRequest,
+    bodyExamples: {
+      plugin: { url: 'https://example.net/releases/map.jar', path: 'plugins/map.jar' },
+    },
+    responses: changes(schemas.FileJobAnswer, {
+      data: { ...JOB, kind: 'pull', path: 'plugins/map.jar', total_bytes: 4_194_304, entries: 0 },
+    }),
   },
   {
     ...post,

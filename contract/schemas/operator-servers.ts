@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { viewSchema, writtenSchema } from './declared/declared-answers.ts';
 import { BESIDE_SERVER, SERVER } from './declared/game-server.ts';
+import { EggVariable } from './server-settings.ts';
 import {
   answer,
   arrayOf,
@@ -37,13 +38,6 @@ export const ServerInput = sent(
 );
 
 export const WrittenServer = writtenSchema(SERVER, viewSchema(SERVER));
-
-export const EggVariable = object('EggVariable', {
-  env: Type.String(),
-  name: Type.String(),
-  default: Type.String(),
-  rules: Type.Array(Type.String()),
-});
 
 const EggHost = object('EggHost', 'A node of the fleet, and whether it can run the egg now.', {
   node: Type.String(),

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { SERVER } from './declared/game-server.ts';
-import { EggVariable } from './operator-servers.ts';
+import { EggVariable } from './server-settings.ts';
 import {
   answer,
   arrayOf,

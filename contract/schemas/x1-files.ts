@@ -193,8 +193,27 @@ export const ArchiveRequest = sent('ArchiveRequest', {
 });
 
 export const UnpackRequest = sent('UnpackRequest', {
-  path: path('An archive: zip, tar, or either compressed by gzip or zstd.', 'plugins.zip'),
+  path: path(
+    'An archive: zip, tar, 7z, rar, or a tar or single file compressed by gzip, zstd, xz or bzip2.',
+    'plugins.zip',
+  ),
   to: Type.Optional(path('The folder that its content goes to.', 'plugins')),
+});
+
+const MAX_URL = 2_048;
+
+export const PullRequest = sent('PullRequest', {
+  url: sentText({
+    minLength: 1,
+    maxLength: MAX_URL,
+    description:
+      'http or https, without user name and password. It must lead to a public address, also through each of at most five redirects, or to a network that the operator opened to the servers of the node.',
+    examples: ['https://example.net/releases/map.jar'],
+  }),
+  path: path('The new file.'),
+  replace: Type.Optional(
+    Type.Boolean({ default: false, description: 'Replace a file that is at the path.' }),
+  ),
 });
 
 export const DeleteFilesRequest = sent('DeleteFilesRequest', {
@@ -308,11 +327,12 @@ export const EmptyBinRequest = sent('EmptyBinRequest', { ids: Type.Optional(ids)
 
 const FileJob = object('FileJob', 'A long operation on the files of a server.', {
   id: Type.String({ format: 'uuid', examples: ['0d3c0a7e-6f0e-4a35-9d5b-1f7e1f0c9b52'] }),
-  kind: openChoice(['copy', 'archive', 'unpack']),
+  kind: openChoice(['copy', 'archive', 'unpack', 'pull']),
   path: shownPath('world'),
   state: openChoice(['running', 'done', 'failed', 'cancelled']),
   started_at: timestamp(),
   bytes: natural({ description: 'Bytes so far.' }),
+  total_bytes: integerOrNull({ description: 'Bytes in the end; null: not known.' }),
   entries: natural({ description: 'Files so far.' }),
   notes: Type.Array(Type.String(), {
     description: 'Sentences: why it failed, and what was left out.',

@@ -1,7 +1,7 @@
 import type { KnownCollector } from '../collectors/index.ts';
 import type { EdgeStatus } from '../fleet/index.ts';
 import type { EggHost } from '../operator/egg-hosts.ts';
-import { type FoundEgg, type NodeStatus, variablesView } from '../game-servers/index.ts';
+import { type FoundEgg, type NodeStatus, variableView } from '../game-servers/index.ts';
 import { viewOf } from '../http/operations/view.ts';
 
 export function edgeView({
@@ -38,7 +38,11 @@ export function eggView(
     title: egg.name,
     description: egg.description,
     images: egg.images.map(({ label }) => label),
-    variables: variablesView(egg),
+    variables: egg.variables.map((variable) => ({
+      ...variableView(variable),
+      viewable: variable.viewable,
+      editable: variable.editable,
+    })),
     hosts,
   };
 }

@@ -26,6 +26,7 @@ const REPORT: EdgeReport = {
   problems: [],
   devices: [],
   hostDevices: null,
+  fastPath: null,
   counters: 'none',
   management: [],
 };

@@ -5,9 +5,11 @@ import type { ActorKind } from '../db/schema.ts';
 import type { CallerCall } from '../http/operations/operation.ts';
 import type { ServerCall } from './require-server.ts';
 
-/** The newest entries of a server that are kept, to within a hundred. */
+/** The newest entries of a server that are kept. */
 const KEPT = 5_000;
 const KEPT_DAYS = 90;
+/** Old entries that one new entry removes: far more than come, and bounded, because a caller waits for it. */
+const FORGOTTEN = 200;
 
 /** The ways by which something is done with a server. */
 type Door = 'api' | 'portal' | 'sftp' | 'node';
@@ -60,11 +62,12 @@ export async function recordDone(
        and at > now() - interval '1 minute'
     returning 1`.execute(tx);
   if (repeated.length > 0) return;
-  const { rows } = await sql<{ id: number }>`
+  await sql`
     insert into server_activity (server, actor_kind, actor, door, source, action, detail)
-    values (${server}, ${kind}, ${name}, ${door}, ${source}::inet, ${action}, ${text}::jsonb)
-    returning id`.execute(tx);
-  if ((rows[0]?.id ?? 0) % 100 === 0) await forgetOld(tx, server);
+    values (${server}, ${kind}, ${name}, ${door}, ${source}::inet, ${action}, ${text}::jsonb)`.execute(
+    tx,
+  );
+  await forgetOld(tx, server);
 }
 
 /** The characters of a text that are kept where an entry is too large, and the items of a list. */
@@ -85,14 +88,22 @@ function cut(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, cut(item)]));
 }
 
+/**
+ * Removes what is past the number and the days. With every entry, because what happens now and then, at a known number, one
+ * who writes to two servers can keep from happening to one of them. Entries that another transaction removes are left to it.
+ */
 async function forgetOld(tx: Tx, server: string): Promise<void> {
   await sql`
-    delete from server_activity
-     where server = ${server}
-       and id <= (select id from server_activity where server = ${server}
-                   order by id desc offset ${KEPT} limit 1)`.execute(tx);
+    delete from server_activity where id in (
+      select id from server_activity
+       where server = ${server}
+         and id <= (select id from server_activity where server = ${server}
+                     order by id desc offset ${KEPT} limit 1)
+       limit ${FORGOTTEN} for update skip locked)`.execute(tx);
   await sql`
-    delete from server_activity where at < now() - make_interval(days => ${KEPT_DAYS})`.execute(tx);
+    delete from server_activity where id in (
+      select id from server_activity where at < now() - make_interval(days => ${KEPT_DAYS})
+       limit ${FORGOTTEN} for update skip locked)`.execute(tx);
 }
 
 /** Entries of a server, newest first; `next` continues below the last one, and is null at the end. */

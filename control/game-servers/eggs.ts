@@ -26,8 +26,16 @@ export async function loadStoredEgg(
     db,
   );
   const [row] = rows;
-  return row === undefined ? null : { egg: row.egg, digest, notes: [], ...NO_ABOUT };
+  return row === undefined ? null : { egg: whole(row.egg), digest, notes: [], ...NO_ABOUT };
 }
+
+/** Completes an egg that an earlier version stored, which kept nothing for the people of a server. */
+function whole(egg: Egg): Egg {
+  const variables = egg.variables.map((variable) => ({ ...NOT_FOR_PEOPLE, ...variable }));
+  return { ...egg, variables };
+}
+
+const NOT_FOR_PEOPLE = { description: '', viewable: false, editable: false } as const;
 
 /** Stores eggs, each once for all servers. */
 export async function saveEggs(tx: Tx, eggs: readonly FoundEgg[]): Promise<void> {
@@ -37,16 +45,6 @@ export async function saveEggs(tx: Tx, eggs: readonly FoundEgg[]): Promise<void>
     select distinct on (digest) digest, egg
       from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as given (digest text, egg jsonb)
         on conflict do nothing`.execute(tx);
-}
-
-/** The variables of an egg as the interface shows them. */
-export function variablesView({ variables }: Pick<Egg, 'variables'>) {
-  return variables.map(({ env, name, defaultValue, rules }) => ({
-    env,
-    name,
-    default: defaultValue,
-    rules,
-  }));
 }
 
 /** Deletes eggs that no server uses. */

@@ -72,9 +72,10 @@ export function createHandlers(
     },
     async reinstallGameServer(call, tx) {
       const server = await requireServer(tx, call, 'settings.reinstall');
-      const epoch = await reinstallServer(tx, server.uuid, keyActor(call));
+      const { files = 'keep' } = call.query;
+      const epoch = await reinstallServer(tx, server.uuid, keyActor(call), files);
       if (epoch === null) throw notSeen();
-      await recordActivity(tx, call, 'reinstall', {});
+      await recordActivity(tx, call, 'reinstall', files === 'keep' ? {} : { files });
       const message = `The server ${server.name} is installed again.`;
       return { status: 200, body: { data: { uuid: server.uuid, epoch }, message } };
     },

@@ -9,11 +9,13 @@ import type { FileHandlers } from './files/handlers.ts';
 import { FileStreams } from './files/streams.ts';
 import type { ServeStream } from '../links/socket-streams.ts';
 import { createHandlers, type GameServerHandlers } from './handlers.ts';
+import { type LiveServer, readLive } from './live.ts';
 import { startLostNodes } from './openings/lost-nodes.ts';
 import { NodeCalls, type Silence, type Timeouts } from './nodes/calls.ts';
 import { admitAgent } from '../agent-credential.ts';
 import { NodeHandler, type SftpAnswers } from './nodes/node-handler.ts';
 import { PowerStates } from './nodes/power-states.ts';
+import type { ServerRow } from './store.ts';
 
 export { recordActivity, recordDone } from './activity.ts';
 export { requireServer, type ServerCall } from './require-server.ts';
@@ -23,10 +25,13 @@ export {
   loadStoredEgg,
   saveEggs,
   sweepEggs,
-  variablesView,
 } from './eggs.ts';
 export { LIMIT_COLUMNS } from './limits.ts';
+export { type LiveServer } from './live.ts';
 export { reinstallServer } from './reinstall.ts';
+export { type ServerRow } from './store.ts';
+export { loadWaiting } from './waiting.ts';
+export { variableView } from './views.ts';
 export { loadNodeStatuses, type NodeStatus } from './nodes/status.ts';
 
 export interface NodeImages {
@@ -57,6 +62,8 @@ export interface GameServers {
   readonly admit: Admit;
   /** Images of the shipped eggs on nodes. */
   readonly images: NodeImages;
+  /** The state of a server by its node. Null if unknown, which is not offline. */
+  look(server: ServerRow): Promise<LiveServer | null>;
   /** Called when the link is up and nodes can be called. */
   useLink(link: ControlSide): void;
   /** Starts what closes ports of lost nodes; returns what stops it. */
@@ -90,6 +97,7 @@ export function createGameServers(deps: GameServerDeps): GameServers {
       return admission;
     },
     images: { make: (node, image) => calls.makeImage(node, image) },
+    look: (server) => readLive(calls, server),
     useLink: (link) => calls.useLink(link),
     startTimers: () => startLostNodes({ db, events }),
     failed: (what, error) => events.failed(what, error),

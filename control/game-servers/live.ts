@@ -9,6 +9,8 @@ export interface LiveServer {
   readonly state: ServerState;
   /** Null if not measured yet. */
   readonly resources: ServerResources | null;
+  /** Digests of what its instance was launched with (`launchParts`). Null if it does not run, or the node does not say it. */
+  readonly launched: Readonly<Record<string, string>> | null;
 }
 
 type Reached = Pick<ServerRow, 'node' | 'uuid' | 'provisioned'>;
@@ -16,7 +18,9 @@ type Reached = Pick<ServerRow, 'node' | 'uuid' | 'provisioned'>;
 /** The state of a server by its node. Null if unknown, which is not offline. */
 export async function readLive(calls: NodeCalls, server: ServerRow): Promise<LiveServer | null> {
   const answer = await ask(calls, server, { kind: 'look' });
-  return answer?.kind === 'state' ? { state: answer.state, resources: answer.resources } : null;
+  if (answer?.kind !== 'state') return null;
+  const { state, resources, launched } = answer;
+  return { state, resources, launched };
 }
 
 /** The problem of a server by its node. Null if none or unknown. */

@@ -2,6 +2,8 @@ import { completeRights, type ServerRight } from '@portcullis/core/access/server
 import { findFilter } from '@portcullis/core/filters/catalogue.ts';
 import { filterOfEgg } from '@portcullis/core/filters/of-egg.ts';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
+import type { EggVariable } from '@portcullis/core/game-servers/egg.ts';
+import { inputOf, type VariableInput } from '@portcullis/core/game-servers/eggs/input.ts';
 import type { ServerResources } from '@portcullis/core/game-servers/power.ts';
 import type { ConsoleLines, LiveServer } from './live.ts';
 import type { ListedServer, ServerBuildRow, ServerStatusRow } from './store.ts';
@@ -103,4 +105,23 @@ function suggestedFilters({ ip, port, ports, parsedEgg }: ServerBuildRow) {
       return { ip: one.ip, port: one.port, protocol, type, name: findFilter(type)?.name ?? type };
     }),
   );
+}
+
+/** A startup variable of an egg, with the input that its rules ask for. */
+export function variableView({ env, name, description, defaultValue, rules }: EggVariable) {
+  const input = inputView(inputOf(rules, defaultValue));
+  return { env, name, description, default: defaultValue, rules, input };
+}
+
+function inputView(input: VariableInput) {
+  const hasBounds = input.kind === 'number' || input.kind === 'text';
+  return {
+    kind: input.kind,
+    choices: input.kind === 'choice' ? input.choices : [],
+    on: input.kind === 'switch' ? input.on : null,
+    off: input.kind === 'switch' ? input.off : null,
+    whole: input.kind === 'number' && input.whole,
+    least: hasBounds ? input.least : null,
+    most: hasBounds ? input.most : null,
+  };
 }

@@ -4,7 +4,7 @@ import { formatAddress, parseAddress } from '@portcullis/core/net/address.ts';
 import { formatCidr, formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { Parsed } from '@portcullis/core/net/parsed.ts';
 import { parsePortExpression } from '@portcullis/core/net/ports.ts';
-import { timeView } from '../http/operations/view.ts';
+import { momentText } from './moments.ts';
 
 /** The forms of texts: each text in its one spelling, or a sentence that says why it is none. */
 export const FORMS: Readonly<Record<Form, (text: string) => Parsed<string>>> = {
@@ -17,7 +17,7 @@ export const FORMS: Readonly<Record<Form, (text: string) => Parsed<string>>> = {
   safelist: parseExempt,
   moment(text) {
     const moment = parseMoment(text);
-    return moment.ok ? { ok: true, value: timeView(moment.value) } : moment;
+    return moment.ok ? { ok: true, value: momentText(moment.value) } : moment;
   },
 };
 

@@ -9,6 +9,7 @@ export {
 } from './apply.ts';
 export { culpritOf } from './culprit.ts';
 export { operate, removeByHand, saveByHand, saveDeclared } from './by-hand.ts';
+export { changeForPeople, isOfFile } from './by-people.ts';
 export { type DeclaredObjects, readObjects } from './file/objects.ts';
 export { FORMS, parseMoment, sentence } from './forms.ts';
 export { type EggLibrary, type Kind, type Made, NOTHING_OUTSIDE, type Outside } from './kind.ts';
@@ -25,4 +26,5 @@ export { server } from './kinds/game-server.ts';
 export { compareEgg } from './library/compare.ts';
 export { findEgg, type LibraryEntry, listLibrary } from './library/eggs.ts';
 export { findPlaces, type ServerPlace } from './places.ts';
-export { PRIMARY } from './kinds/server-table.ts';
+export { settingsOf } from './people-settings.ts';
+export { PRIMARY, type StoredServer } from './kinds/server-table.ts';

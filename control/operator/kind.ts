@@ -95,6 +95,8 @@ export interface Kind<T extends object = object, Facts extends object = object> 
   admit?(tx: Tx, wanted: Wanted<T, Facts>): Promise<void>;
   /** Refuses what only the fleet file may declare. */
   checkByHand?(object: T, refuse: Refuse): void;
+  /** Keeps what others set of an object, where a file leaves it open. */
+  keeps?(declared: T, before: Current<T, Facts>): T;
   /** Takes over from what is stored what the declaration leaves open. */
   inherit?(object: T, before: T | null, refuse: Refuse): T;
   /** Loads the objects of the keys, or all, ordered. A kind of organisations may read only those of one. */

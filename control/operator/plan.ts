@@ -210,7 +210,8 @@ function planObject<T extends object, At>(
     sink.note(omitted);
     return declared;
   }
-  const object = inherit(kind, declared, before, (message) => sink.refuse(at, message));
+  const kept = (before && kind.keeps?.(declared, before)) ?? declared;
+  const object = inherit(kind, kept, before, (message) => sink.refuse(at, message));
   if (object === null) return declared;
   const obstacle = (before && kind.obstacle?.(before, object)) ?? null;
   if (obstacle !== null) {

@@ -3,6 +3,7 @@ import type { Db, Tx } from '../db/database.ts';
 import type { Owner } from '../db/schema.ts';
 import type { Batch } from '../fleet/batch.ts';
 import type { Current } from './kind.ts';
+import { momentTextOf } from './moments.ts';
 
 /** The type of a column in PostgreSQL: it decides how a value is read and written. */
 type ColumnType =
@@ -70,8 +71,7 @@ const READ: Readonly<
   inet: (column) => sql`host(${column})`,
   'inet[]': (column) => sql`array(select host(unnest(${column})))`,
   'uuid[]': (column) => sql`${column}::text[]`,
-  timestamptz: (column) =>
-    sql`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"+00:00"')`,
+  timestamptz: (column) => momentTextOf(column),
 };
 
 /** A column with the id of a row that the field names: `acme` of organisations by slug. */

@@ -19,7 +19,7 @@ import {
 } from '../operator/index.ts';
 import { conflict, invalidField, Problem } from '../problem.ts';
 import { requireQuota } from './quota.ts';
-import { placeView } from './views.ts';
+import { ownVariables, placeView } from './views.ts';
 
 type Made = CallOf<'makeGameServer'>;
 
@@ -51,6 +51,7 @@ export async function makeServer(call: Made, tx: Tx, library: EggLibrary): Promi
     const { limits, name, egg } = call.body;
     await requireQuota(tx, organisationId, limits);
     const found = await requireOffered(tx, library, egg);
+    requireOwnVariables(call, found);
     const place = await choose(call, tx, found);
     const service = await requireService(call, tx);
     const uuid = await save(call, batch, { place, service, library });
@@ -61,6 +62,18 @@ export async function makeServer(call: Made, tx: Tx, library: EggLibrary): Promi
       body: { data, message: `The server ${name} is being built on ${node}.` },
     };
   });
+}
+
+function requireOwnVariables({ body }: Made, { egg }: FoundEgg): void {
+  const own = new Set(ownVariables(egg).map(({ env }) => env));
+  const errors = Object.keys(body.variables ?? {})
+    .filter((env) => !own.has(env))
+    .map((env) => ({
+      pointer: `/variables/${env}`,
+      detail: `${env} is no setting of this game that owners choose.`,
+    }));
+  if (errors.length === 0) return;
+  throw new Problem('invalid_request', errors.map(({ detail }) => detail).join(' '), { errors });
 }
 
 interface Chosen {

@@ -1,6 +1,7 @@
 import { findFilter } from '@portcullis/core/filters/catalogue.ts';
 import type { LackKind } from '@portcullis/core/game-servers/placement.ts';
-import { variablesView } from '../game-servers/index.ts';
+import type { Egg } from '@portcullis/core/game-servers/egg.ts';
+import { variableView } from '../game-servers/index.ts';
 import type { LibraryEntry, ServerPlace } from '../operator/index.ts';
 
 /** Sentences for people who may not read how much a node has, and who hold no part of it. */
@@ -17,6 +18,11 @@ export function placeView({ node, lack }: ServerPlace) {
   return { node, fits: lack === null, reason: lack === null ? null : LACKS[lack] };
 }
 
+/** The variables that owners set. The others have the defaults of the egg. */
+export function ownVariables({ variables }: Pick<Egg, 'variables'>): Egg['variables'] {
+  return variables.filter(({ viewable, editable }) => viewable && editable);
+}
+
 export function offeredView({ name, found }: LibraryEntry) {
   const { egg, icon, author } = found;
   return {
@@ -26,7 +32,11 @@ export function offeredView({ name, found }: LibraryEntry) {
     author,
     icon,
     images: egg.images.map(({ label }) => label),
-    variables: variablesView(egg),
+    variables: ownVariables(egg).map((variable) => ({
+      ...variableView(variable),
+      viewable: true,
+      editable: true,
+    })),
     protocols: egg.protocols,
     filters: egg.filters.map((type) => ({ type, name: findFilter(type)?.name ?? type })),
   };

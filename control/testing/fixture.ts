@@ -4,6 +4,7 @@ import { createAdministration } from '../administration/index.ts';
 import { createAccounts, releaseHashing } from '../accounts/index.ts';
 import { createServerPeople } from '../server-people/index.ts';
 import { createSelfService } from '../self-service/index.ts';
+import { createServerSettings } from '../server-settings/index.ts';
 import { sftpAccessHandlers, SftpLogins } from '../sftp/index.ts';
 import { createJoining } from '../joining/index.ts';
 import { createHistory } from '../history/index.ts';
@@ -163,12 +164,13 @@ const ADMINISTRATION = {
 
 const GOOD = { ok: true, detail: 'As it should be.' };
 
-function peopleHandlers(publicUrl: string) {
+function peopleHandlers(publicUrl: string, gameServers: GameServers) {
   return {
     ...createAccounts({ publicUrl, mail: null }).handlers,
     ...sftpAccessHandlers(),
     ...createServerPeople({ publicUrl, mail: null }).handlers,
     ...createSelfService(libraryOf(SHIPPED_EGGS)).handlers,
+    ...createServerSettings({ gameServers, library: libraryOf(SHIPPED_EGGS) }).handlers,
   };
 }
 
@@ -200,7 +202,7 @@ function serverDeps({
       ...firewall.handlers,
       ...gameServers.handlers,
       ...history.handlers,
-      ...peopleHandlers(publicUrl),
+      ...peopleHandlers(publicUrl, gameServers),
       ...createJoining().handlers,
       ...createAdministration({
         ...ADMINISTRATION,

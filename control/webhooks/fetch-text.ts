@@ -1,7 +1,7 @@
-import http, { type IncomingMessage } from 'node:http';
-import https from 'node:https';
+import type { IncomingMessage } from 'node:http';
 import { failed, type Parsed, parsed } from '@portcullis/core/net/parsed.ts';
-import { findPublicTarget, type PublicTarget, type Reach } from './public-target.ts';
+import type { Reach } from '@portcullis/link/public-http/public-target.ts';
+import { getPublic, RedirectRefused } from '@portcullis/link/public-http/request.ts';
 
 export interface FetchOptions extends Reach {
   readonly maxBytes: number;
@@ -9,8 +9,8 @@ export interface FetchOptions extends Reach {
   readonly timeoutMs: number;
 }
 
-const REDIRECTS = 3;
 const MIB = 1024 * 1024;
+const HEADERS = { 'user-agent': 'Portcullis', accept: '*/*' } as const;
 
 /**
  * Fetches a text from a public address that an operator named, in UTF-8 and of bounded size. Redirects are followed to
@@ -18,48 +18,24 @@ const MIB = 1024 * 1024;
  */
 export async function fetchPublicText(
   text: string,
-  options: FetchOptions,
+  { maxBytes, timeoutMs, ...reach }: FetchOptions,
 ): Promise<Parsed<string>> {
-  const signal = AbortSignal.timeout(options.timeoutMs);
-  let next = text;
+  const signal = AbortSignal.timeout(timeoutMs);
   try {
-    for (let hops = 0; hops <= REDIRECTS; hops += 1) {
-      const target = await findPublicTarget(next, options, signal);
-      const answer = await get(target, signal);
-      const { statusCode = 0, headers } = answer;
-      if (statusCode >= 300 && statusCode < 400 && headers.location !== undefined) {
-        answer.destroy();
-        next = new URL(headers.location, target.url).href;
-        continue;
-      }
-      if (statusCode !== 200) {
-        answer.destroy();
-        return failed(`It was answered with HTTP ${statusCode}.`);
-      }
-      return await readText(answer, options.maxBytes);
+    const answer = await getPublic(text, { ...reach, headers: HEADERS }, signal);
+    const { statusCode } = answer;
+    if (statusCode !== 200) {
+      answer.on('error', () => undefined).destroy();
+      return failed(`It was answered with HTTP ${statusCode}.`);
     }
-    return failed(`It was redirected more than ${REDIRECTS} times.`);
-  } catch {
-    const host = URL.parse(next)?.hostname || 'it';
+    return await readText(answer, maxBytes);
+  } catch (error) {
+    if (error instanceof RedirectRefused) return failed(error.message);
+    const host = URL.parse(text)?.hostname || 'it';
     return failed(
       `No answer from ${host.slice(0, 200)}: its server is down, its certificate is not valid, or it has no public address; only public addresses are fetched from.`,
     );
   }
-}
-
-function get({ url, lookup }: PublicTarget, signal: AbortSignal): Promise<IncomingMessage> {
-  const { request } = url.protocol === 'https:' ? https : http;
-  return new Promise((resolve, reject) => {
-    const sent = request(url, {
-      lookup,
-      agent: false,
-      signal,
-      headers: { 'user-agent': 'Portcullis', accept: '*/*', connection: 'close' },
-    });
-    sent.on('error', reject);
-    sent.on('response', resolve);
-    sent.end();
-  });
 }
 
 async function readText(answer: IncomingMessage, maxBytes: number): Promise<Parsed<string>> {

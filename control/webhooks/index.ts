@@ -1,5 +1,7 @@
 import type { Cidr } from '@portcullis/core/net/cidr.ts';
 import type { Parsed } from '@portcullis/core/net/parsed.ts';
+import { installationAddresses } from '@portcullis/link/public-http/own-addresses.ts';
+import { resolveName } from '@portcullis/link/public-http/resolve.ts';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Db } from '../db/database.ts';
@@ -8,8 +10,6 @@ import { startDispatcher } from './dispatcher.ts';
 import { createWebhookEvents } from './events.ts';
 import { fetchPublicText } from './fetch-text.ts';
 import { createWebhookHandlers, type WebhookHandlers } from './handlers.ts';
-import { installationAddresses } from './own-addresses.ts';
-import { resolveName } from './resolve.ts';
 import { loadCollectorListeners } from './store.ts';
 
 export interface WebhookDeps {

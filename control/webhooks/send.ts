@@ -1,7 +1,10 @@
-import http from 'node:http';
-import https from 'node:https';
 import { once } from 'node:events';
-import { findPublicTarget, type PublicTarget, type Reach } from './public-target.ts';
+import {
+  findPublicTarget,
+  type PublicTarget,
+  type Reach,
+} from '@portcullis/link/public-http/public-target.ts';
+import { requestPublic } from '@portcullis/link/public-http/request.ts';
 
 export interface SendResult {
   /** Null: there was no answer. */
@@ -59,20 +62,13 @@ function unanswered({ url }: Message, { timeoutMs }: SendOptions): string {
 
 /** The status of the answer, when it was read or is too long. */
 function post(
-  { url, lookup }: PublicTarget,
-  { headers, body }: Message,
+  target: PublicTarget,
+  { headers: own, body }: Message,
   signal: AbortSignal,
 ): Promise<number> {
-  const { request } = url.protocol === 'https:' ? https : http;
+  const headers = { ...own, 'user-agent': 'Portcullis-Webhooks/1' };
   return new Promise((resolve, reject) => {
-    const sent = request(url, {
-      method: 'POST',
-      lookup,
-      // A connection for each message: none is reused for another address than the checked one.
-      agent: false,
-      signal,
-      headers: { ...headers, 'user-agent': 'Portcullis-Webhooks/1', connection: 'close' },
-    });
+    const sent = requestPublic(target, { method: 'POST', headers, signal });
     let status: number | null = null;
     // The status counts, whatever becomes of the rest of the answer.
     sent.on('error', (error) => (status === null ? reject(error) : resolve(status)));

@@ -39,10 +39,19 @@ const GROUPS = {
       delete: 'Remove people.',
     },
   },
+  startup: {
+    title: 'Startup',
+    rights: {
+      read: 'See the settings of the server: its variables, and how it starts and stops.',
+      update: 'Change variables, and how the server starts, stops and reacts to crashes.',
+      'docker-image': 'Choose another image of the game.',
+    },
+  },
   settings: {
     title: 'Settings',
     rights: {
-      reinstall: 'Install the server again.',
+      rename: 'Rename the server.',
+      reinstall: 'Install the server again, also without the files that it has.',
     },
   },
   activity: {
@@ -110,7 +119,7 @@ const ABILITY_RIGHTS: Readonly<Partial<Record<Ability, readonly ServerRight[]>>>
   'game-servers.read': [SEES],
   'game-servers.manage': [...rightsOf('control'), 'settings.reinstall'],
   'game-servers.files': rightsOf('file'),
-  'game-servers.settings': rightsOf('user', 'settings', 'activity'),
+  'game-servers.settings': rightsOf('user', 'startup', 'settings', 'activity'),
 };
 
 /** The rights of a key with these abilities, on every server within its reach. */

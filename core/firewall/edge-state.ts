@@ -9,6 +9,16 @@ export type CounterMode = (typeof COUNTER_MODES)[number];
 export const KERNEL_STATES = ['undisturbed', 'disturbed', 'unknown'] as const;
 export type KernelState = (typeof KERNEL_STATES)[number];
 
+/** How an edge forwards UDP flows that servers answer. */
+export interface FastPathState {
+  /** The early drop forwards their packets without the network stack. */
+  readonly isOn: boolean;
+  /** Why it does not; null while it does. */
+  readonly reason: string | null;
+  /** Packets that were forwarded so since the agent's start. */
+  readonly packets: number;
+}
+
 export interface EdgeDevice {
   readonly name: string;
   readonly kind: DeviceKind;

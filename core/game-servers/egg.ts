@@ -80,9 +80,14 @@ export interface InstallScript {
 
 export interface EggVariable {
   readonly name: string;
+  /** For people; may be empty. */
+  readonly description: string;
   /** The name in the environment and in templates. */
   readonly env: string;
   readonly defaultValue: string;
   /** Single rules: `required`, `string`, `max:20`; see `variables.ts`. */
   readonly rules: readonly string[];
+  /** Whether the people of a server may see its value, and whether they may change what they see. */
+  readonly viewable: boolean;
+  readonly editable: boolean;
 }

@@ -1,4 +1,4 @@
-import type { Context, InstanceFacts, MachineState, Step } from './machine-state.ts';
+import type { Context, InstanceFacts, KnownPhase, MachineState, Step } from './machine-state.ts';
 import { becomes, launch, to, TRIES } from './machine-steps.ts';
 
 /** A stopping engine ends its servers first: Docker gives them 10 s, and itself 15 s. */
@@ -27,6 +27,7 @@ export function onDead(state: MachineState, facts: InstanceFacts | null, context
   const { phase } = state;
   const was = phase.kind === 'recovering' ? phase.was : phase;
   const gone = { ...state, attached: null, paused: false };
+  if (state.hostRestarted) return onHostRestarted(gone, was, context);
   switch (was.kind) {
     case 'offline':
       return phase.kind === 'offline' ? to(gone) : to(becomes(gone, was));
@@ -43,8 +44,30 @@ export function onDead(state: MachineState, facts: InstanceFacts | null, context
   }
 }
 
+const NOT_WITH_HOST = 'Its host was restarted, and the server does not start with it.';
+
+/** The first inspection since the host was started: nothing runs, so its settings say whether it is started. */
+function onHostRestarted(
+  state: MachineState,
+  was: KnownPhase,
+  { settings: { startWithHost } }: Context,
+): Step {
+  const next: MachineState = { ...state, hostRestarted: false, triesLeft: TRIES };
+  const offline = becomes(next, { kind: 'offline' });
+  const ran = wasWanted(was);
+  if (state.withheld !== null || (!ran && startWithHost !== 'always')) return to(offline);
+  if (startWithHost === 'never') return to({ ...offline, problem: NOT_WITH_HOST });
+  return launch(next);
+}
+
+/** Whether it ran, or was to run next. */
+function wasWanted(was: KnownPhase): boolean {
+  if (was.kind === 'cancelling' || was.kind === 'stopping') return was.after === 'start';
+  return was.kind !== 'offline';
+}
+
 function onCrash(state: MachineState, facts: InstanceFacts | null, context: Context): Step {
-  const { restart, withinMs } = context.settings.crashes;
+  const { restart, withinMs, tries } = context.settings.crashes;
   const problem = describeEnd(facts);
   const offline: MachineState = { ...becomes(state, { kind: 'offline' }), problem };
   if (state.withheld !== null) return to(offline);
@@ -57,12 +80,17 @@ function onCrash(state: MachineState, facts: InstanceFacts | null, context: Cont
   if (!restart) return to({ ...offline, gaveUpAtMs });
   // A clock that was set back must not keep a server offline forever.
   const sinceMs = state.crashAtMs === null ? Infinity : Math.abs(context.atMs - state.crashAtMs);
-  if (sinceMs < withinMs) {
+  const crashCount = sinceMs < withinMs ? state.crashCount + 1 : 1;
+  if (crashCount > tries) {
     const seconds = Math.round(withinMs / 1_000);
-    const again = `${problem} It crashed twice within ${seconds} s and stays offline until it is started.`;
+    const times =
+      crashCount === 2
+        ? `twice within ${seconds} s`
+        : `${crashCount} times, each within ${seconds} s of the one before,`;
+    const again = `${problem} It crashed ${times} and stays offline until it is started.`;
     return to({ ...offline, gaveUpAtMs, problem: again });
   }
-  const begun = launch({ ...state, crashAtMs: context.atMs, triesLeft: TRIES });
+  const begun = launch({ ...state, crashAtMs: context.atMs, crashCount, triesLeft: TRIES });
   return { ...begun, state: { ...begun.state, problem: `${problem} It was started again.` } };
 }
 

@@ -1,4 +1,4 @@
-import type { CrashPolicy, PowerSignal, PowerState, ServerState } from './power.ts';
+import type { CrashPolicy, PowerSignal, PowerState, ServerState, StartWithHost } from './power.ts';
 import type { StopTimes } from './egg.ts';
 
 /** The power state of one server on its node. Plain data, stored on disk as it is. */
@@ -16,10 +16,14 @@ export interface MachineState {
   readonly triesLeft: number;
   /** The last crash that caused a restart, in milliseconds since the epoch. */
   readonly crashAtMs: number | null;
+  /** The crashes up to that one, each within the time of the crash policy after the one before. */
+  readonly crashCount: number;
   /** When automatic restarts were given up after crashes or failed starts. */
   readonly gaveUpAtMs: number | null;
   /** The engine was away since the instance was last seen running: its end is no crash. */
   readonly engineLeft: boolean;
+  /** The host was started since the instance was last seen: its end is no crash, and it may have to be started. */
+  readonly hostRestarted: boolean;
   /**
    * The instance whose console is attached, by its start time; `launched` until that is known; null if none. Detects a
    * restart by another program and a console to attach again.
@@ -116,6 +120,7 @@ export interface PowerSettings {
   readonly slowStartMs: number;
   readonly stopTimes: StopTimes;
   readonly crashes: CrashPolicy;
+  readonly startWithHost: StartWithHost;
 }
 
 export interface Context {
@@ -142,8 +147,10 @@ export const NEW_MACHINE: MachineState = {
   withheld: null,
   triesLeft: 0,
   crashAtMs: null,
+  crashCount: 0,
   gaveUpAtMs: null,
   engineLeft: false,
+  hostRestarted: false,
   attached: null,
   paused: false,
   problem: null,

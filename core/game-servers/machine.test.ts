@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { serverState } from './machine-state.ts';
-import type { PowerSignal, ServerState } from './power.ts';
+import type { PowerSignal, ServerState, StartWithHost } from './power.ts';
 import { SETTINGS, World } from './testing/world.ts';
 
 const START = { kind: 'signal', signal: 'start' } as const;
@@ -136,6 +136,68 @@ describe('the power machine', () => {
     assert.match(world.machine.problem ?? '', /exit code 1.*crashed twice within 60 s/);
   });
 
+  it('restarts a server as often as its tries allow, each crash soon after the one before', () => {
+    const world = worldIn('running');
+    world.settings = { ...SETTINGS, crashes: { restart: true, withinMs: 60_000, tries: 3 } };
+    const crash = (sinceMs: number): ServerState => {
+      world.machine = { ...world.machine, crashAtMs: world.nowMs - sinceMs };
+      world.change(world.ends());
+      world.settle();
+      return serverState(world.machine);
+    };
+    assert.equal(crash(90_000), 'running');
+    for (const _ of [2, 3]) assert.equal(crash(1_000), 'running');
+    assert.equal(crash(61_000), 'running', 'counted anew');
+    for (const _ of [2, 3]) assert.equal(crash(1_000), 'running');
+    assert.equal(crash(1_000), 'offline');
+    assert.match(world.machine.problem ?? '', /crashed 4 times, each within 60 s/);
+    world.post(START);
+    world.settle();
+    assert.equal(serverState(world.machine), 'running');
+    assert.equal(crash(Infinity), 'running', 'an operator who starts it forgives');
+  });
+
+  it('starts with its host as it is set to, and that is no crash', () => {
+    const after = (phase: string, startWithHost: StartWithHost, crashes = SETTINGS.crashes) => {
+      const world = worldIn(phase);
+      world.settings = { ...SETTINGS, startWithHost, crashes };
+      world.restartHost();
+      world.settle();
+      assert.equal(world.machine.crashAtMs, null);
+      assert.equal(world.machine.hostRestarted, false);
+      return serverState(world.machine);
+    };
+    const never = { restart: false, withinMs: 60_000, tries: 1 };
+    for (const phase of ['running', 'starting', 'launching']) {
+      assert.equal(after(phase, 'as_before'), 'running', phase);
+      assert.equal(after(phase, 'as_before', never), 'running', phase);
+      assert.equal(after(phase, 'always'), 'running', phase);
+      assert.equal(after(phase, 'never'), 'offline', phase);
+    }
+    for (const phase of ['offline', 'stopping', 'cancelling']) {
+      assert.equal(after(phase, 'as_before'), 'offline', phase);
+      assert.equal(after(phase, 'always'), 'running', phase);
+      assert.equal(after(phase, 'never'), 'offline', phase);
+    }
+  });
+
+  it('is not started with its host while it must not run, and is left alone where it runs', () => {
+    const world = worldIn('offline');
+    world.settings = { ...SETTINGS, startWithHost: 'always' };
+    world.post({ kind: 'withhold', reason: 'The server is suspended.' });
+    world.restartHost();
+    world.settle();
+    assert.equal(serverState(world.machine), 'offline');
+    const other = worldIn('running');
+    other.settings = { ...SETTINGS, startWithHost: 'never' };
+    other.restartHost();
+    // Another program started it before the agent looked.
+    other.instance = other.begins();
+    other.settle();
+    assert.equal(serverState(other.machine), 'running');
+    assert.equal(other.machine.hostRestarted, false);
+  });
+
   it('never treats an engine restart as a crash, also if it ends its servers first', () => {
     const world = worldIn('running');
     for (let restarts = 0; restarts < 4; restarts += 1) {
@@ -172,7 +234,7 @@ describe('the power machine', () => {
   it('starts a server that was given up just before the engine went away, and no other', () => {
     const gaveUp = (): World => {
       const world = worldIn('running');
-      world.settings = { ...SETTINGS, crashes: { restart: false, withinMs: 60_000 } };
+      world.settings = { ...SETTINGS, crashes: { restart: false, withinMs: 60_000, tries: 1 } };
       world.change(world.ends());
       world.answer(0, true);
       assert.equal(serverState(world.machine), 'offline');
@@ -275,7 +337,7 @@ describe('the power machine', () => {
       world.pass(61_000);
       assert.equal(serverState(world.machine), 'running');
     }
-    world.settings = { ...SETTINGS, crashes: { restart: false, withinMs: 60_000 } };
+    world.settings = { ...SETTINGS, crashes: { restart: false, withinMs: 60_000, tries: 1 } };
     world.change(world.ends());
     world.settle();
     assert.equal(serverState(world.machine), 'offline');

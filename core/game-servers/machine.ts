@@ -47,13 +47,17 @@ export function step(state: MachineState, event: MachineEvent, context: Context)
   return handler(state, event, context);
 }
 
-/** The start state of an agent with this state on disk: it inspects first. */
-export function recover(state: MachineState): Step {
+/**
+ * The start state of an agent with this state on disk: it inspects first. `isNewBoot`: the host was started since that
+ * was written.
+ */
+export function recover(state: MachineState, isNewBoot = false): Step {
   const { phase } = state;
   const was = phase.kind === 'recovering' ? phase.was : phase;
   // Consoles, requests and timers ended with the previous agent.
   const begun = { ...state, attached: null, epoch: state.epoch + 1 };
-  const next = { ...begun, reachable: true, triesLeft: TRIES };
+  const hostRestarted = state.hostRestarted || isNewBoot;
+  const next = { ...begun, reachable: true, triesLeft: TRIES, hostRestarted };
   return to({ ...next, phase: { kind: 'recovering', was } }, inspect(state));
 }
 
@@ -260,6 +264,7 @@ function onAlive(state: MachineState, facts: InstanceFacts, context: Context): S
     paused: facts.status === 'paused',
     // An inspection from before the outage says nothing about now.
     engineLeft: engineLeft && !reachable,
+    hostRestarted: false,
   };
   if (phase.kind === 'recovering') return resume(known, phase.was, context);
   // Another program started it.

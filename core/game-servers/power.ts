@@ -23,9 +23,19 @@ export interface ServerAssignment {
   readonly ports: readonly ServerPort[];
   readonly suspended: boolean;
   readonly crashes: CrashPolicy;
+  readonly startWithHost: StartWithHost;
+  /** From the stop instruction to SIGTERM; null: the time of the egg. */
+  readonly stopAfterMs: number | null;
   /** Increases to request a new installation. */
   readonly buildEpoch: number;
+  /** The end of the files that are there before the build of this epoch; null: they stay. */
+  readonly emptyFiles: EmptyFiles | null;
 }
+/** Whether a server is started when its host was: as it was before, whatever it was, or not. */
+export const STARTS_WITH_HOST = ['as_before', 'always', 'never'] as const;
+export type StartWithHost = (typeof STARTS_WITH_HOST)[number];
+/** `bin`: they can be restored for some days. `delete`: they are gone, and so is the bin. */
+export type EmptyFiles = 'bin' | 'delete';
 export interface ServerPort {
   readonly ip: string;
   readonly port: number;
@@ -46,8 +56,10 @@ export interface ServerLimits {
 export interface CrashPolicy {
   /** Whether a crashed server is restarted. */
   readonly restart: boolean;
-  /** A second crash within this time leaves the server offline. */
+  /** Crashes that follow each other within this time are counted together. */
   readonly withinMs: number;
+  /** The restarts after such crashes; the next one leaves the server offline. */
+  readonly tries: number;
 }
 
 /** The resource use of a running server: bytes, percent of one core, milliseconds. */

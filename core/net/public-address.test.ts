@@ -93,6 +93,15 @@ test('takes no address of this host, unless the operator names it or loopback', 
   taken('64:ff9b::909:9c9', '64:ff9b::/96');
 });
 
+test('reaches nothing that is closed, though it is public or opened', () => {
+  const closed = ['9.9.9.0/24', '10.0.0.0/24'].map(cidr);
+  const opened = ['10.0.0.0/8', '64:ff9b::/96'].map(cidr);
+  for (const text of ['9.9.9.9', '10.0.0.7', '64:ff9b::909:909', '2002:909:909::1'])
+    assert.equal(mayReach(address(text), { opened, closed }), false, text);
+  for (const text of ['9.9.8.9', '10.0.1.7'])
+    assert.equal(mayReach(address(text), { opened, closed }), true, text);
+});
+
 test('opens IPv6 that carries IPv4 for public IPv4 addresses only', () => {
   const opened = ['::/0', '10.0.0.0/8'].map(cidr);
   for (const text of [

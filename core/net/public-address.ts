@@ -61,6 +61,8 @@ export function isPublicAddress(address: Address): boolean {
 export interface Reach {
   /** Networks that the operator opened although they are not public. */
   readonly opened: readonly Cidr[];
+  /** Networks that are not reached, whatever they are. */
+  readonly closed?: readonly Cidr[];
   /**
    * Addresses of this host itself beside loopback. They are not reached, whatever they are: networks open them only if
    * they mean this host, as a single address or loopback does.
@@ -72,8 +74,9 @@ export interface Reach {
  * Whether software may connect to an address that a customer chose. A network that carries IPv4 (NAT64, 6to4) may be
  * opened; it leads to public IPv4 addresses only.
  */
-export function mayReach(address: Address, { opened, own = [] }: Reach): boolean {
+export function mayReach(address: Address, { opened, closed = [], own = [] }: Reach): boolean {
   if (within(TRANSLATED, address)) return false;
+  if (within([...closed, ...closed.flatMap(translationsOf)], address)) return false;
   if (!isPublicAddress(address) && !within(opened, address)) return false;
   const ownNetworks = [...LOOPBACK, ...UNSPECIFIED, ...own.map(cidrOfAddress)];
   const isOwn = within([...ownNetworks, ...ownNetworks.flatMap(translationsOf)], address);

@@ -36,6 +36,7 @@ export function setUp({
     listDevices: () => [...devices.keys()],
     openFlows,
     remember: () => ({ tcp: 600, udp: 180, other: 60 }),
+    forwarding: null,
     log: SILENT,
   });
   const passes = (to: string, port: number): boolean => driver.passes(to, port);

@@ -22,6 +22,7 @@ export const EARLY_SETTINGS: EarlySettings = {
   flowsComplete: true,
   marksAll: false,
   management: [],
+  named: [],
   vlans: [],
   remember: { tcp: 432_000, udp: 180, other: 600 },
 };

@@ -7,6 +7,9 @@ import { deviceName, listDevices, readDevice } from './devices/device.ts';
 import { openLearnedReader } from '../nftables/elements/learned-reader.ts';
 import type { EarlySettings } from './driver/driver.ts';
 import { EarlyDrop } from './early-drop.ts';
+import type { ForwardingHost } from './forwarding/fast-path.ts';
+import { planPorts, readPortFacts } from './forwarding/ports.ts';
+import { skippedOnHost } from './forwarding/skipped.ts';
 import type { Flow } from './flows/mark-keys.ts';
 import { addressBytes } from './maps/layout.ts';
 import { createKernelDriver } from './driver/kernel-driver.ts';
@@ -15,13 +18,33 @@ import { createKernelDriver } from './driver/kernel-driver.ts';
 export function createEarlyDrop(options: {
   readonly pins: string;
   readonly capacity: number;
+  /** Whether answered flows are forwarded without the network stack where that skips nothing. */
+  readonly fastPath: boolean;
   readonly log: Log;
 }): EarlyDrop {
-  const { log, capacity, pins } = options;
-  const driver = createKernelDriver({ pins, capacity });
+  const { log, capacity, pins, fastPath } = options;
+  const driver = createKernelDriver({ pins, capacity, flows: readFlows() });
+  const forwarding = fastPath ? createForwardingHost() : null;
   const remember = createTimeouts();
   const devices = { readDevice, deviceName, listDevices };
-  return new EarlyDrop({ driver, ...devices, openFlows, remember, log });
+  return new EarlyDrop({ driver, ...devices, openFlows, remember, forwarding, log });
+}
+
+/** This host. */
+export function createForwardingHost(): ForwardingHost {
+  const hasUppers = (name: string): boolean => readDevice(name)?.uppers.length !== 0;
+  return {
+    skipped: skippedOnHost,
+    ports: (entries) => planPorts(readPortFacts(entries, hasUppers), entries),
+  };
+}
+
+const [FEWEST_FLOWS, MOST_FLOWS] = [2 ** 13, 2 ** 18];
+
+/** Half of what connection tracking has places for, which follows the memory of the host. A flow takes 256 bytes. */
+function readFlows(): number {
+  const places = timeout('nf_conntrack_max') || 2 ** 16;
+  return Math.min(MOST_FLOWS, Math.max(FEWEST_FLOWS, places / 2));
 }
 
 /** The flows of connection tracking, and what validated sources send. */

@@ -17,6 +17,8 @@ import {
 import { EgressDevices, type EgressDevicesOptions } from './devices/egress-devices.ts';
 import { Attachments } from './devices/attachments.ts';
 import { Audit } from './audit.ts';
+import type { FastPathState } from '@portcullis/core/firewall/edge-state.ts';
+import { FastPath, type ForwardingHost } from './forwarding/fast-path.ts';
 import { needsFlows } from './flows/needs-flows.ts';
 import { EarlyCompilation } from './compile/compilation.ts';
 import type { EarlyTarget } from './compile/early-target.ts';
@@ -33,6 +35,8 @@ export interface EarlyDropOptions extends EgressDevicesOptions {
    */
   readonly openFlows: (take: (flow: Flow) => void) => Promise<boolean>;
   readonly remember: () => EarlySettings['remember'];
+  /** Null: no packet is forwarded without the network stack. */
+  readonly forwarding: ForwardingHost | null;
   readonly log: Log;
 }
 
@@ -57,6 +61,7 @@ export class EarlyDrop implements DeviceModes, DropSource {
   /** Why this host cannot run the early drop; undefined until it was probed. */
   #obstacle: string | null | undefined;
   readonly #flows: OpenFlows;
+  readonly #fastPath: FastPath;
   /** The targets that are loaded next. */
   #next: ReadonlyMap<string, EarlyTarget> = NOTHING;
   #problem: string | null = null;
@@ -66,6 +71,7 @@ export class EarlyDrop implements DeviceModes, DropSource {
     this.#devices = new Attachments(options.driver, options);
     this.#egress = new EgressDevices(options);
     this.#audit = new Audit(options.driver);
+    this.#fastPath = new FastPath(options.driver, options.forwarding);
     this.#flows = new OpenFlows({
       read: options.openFlows,
       relevantFlows: () => protectedSides(this.#next, this.#loaded ?? NOTHING),
@@ -86,6 +92,21 @@ export class EarlyDrop implements DeviceModes, DropSource {
     this.#setObstacle(
       await driver.prepare(targets, this.#unions.table(requiredUnions(targets), sourceSets)),
     );
+  }
+
+  /** Called before nftables gets other policies: until `apply` no packet is forwarded without it. */
+  suspendForwarding(): void {
+    if (this.#loaded === null) return;
+    try {
+      this.#fastPath.suspend();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** How answered flows are forwarded. */
+  fastPath(): FastPathState {
+    return this.#fastPath.state();
   }
 
   /** Called after nftables has the policies. `refused`: targets that nftables did not take. */
@@ -114,6 +135,7 @@ export class EarlyDrop implements DeviceModes, DropSource {
       this.#devices.attach();
       this.#problem = null;
       await this.#readmitTargets();
+      this.#resumeForwarding(settings);
     } catch (error) {
       this.#fail(error);
       return;
@@ -128,6 +150,7 @@ export class EarlyDrop implements DeviceModes, DropSource {
   repair(): string | null {
     if (this.#loaded === null) return null;
     try {
+      this.#fastPath.refresh();
       const devices = this.#devices.repair();
       if (devices.length > 0) return `detached the early drop from ${devices.join(', ')}`;
       if (!this.#audit.foundTampering && !this.#audit.checkNext(this.#loaded))
@@ -173,6 +196,7 @@ export class EarlyDrop implements DeviceModes, DropSource {
     if (!this.#canWork()) return;
     const { driver } = this.#options;
     try {
+      this.#fastPath.suspend();
       this.#devices.remove();
       driver.watch([]);
     } catch (error) {
@@ -302,9 +326,18 @@ export class EarlyDrop implements DeviceModes, DropSource {
       flowsComplete: this.#flows.known,
       marksAll: !this.#flows.known,
       management: [...management],
+      named: this.#devices.indexes,
       vlans: this.#devices.vlans(),
       remember: this.#options.remember(),
     };
+  }
+
+  #resumeForwarding({ sees }: EdgeAssignment): void {
+    this.#fastPath.resume(() => ({
+      sees,
+      isComplete: this.#devices.isComplete,
+      entries: this.#devices.native,
+    }));
   }
 
   #watchEgress(): void {

@@ -157,6 +157,7 @@ describe('an edge agent', () => {
       listDevices: () => [],
       openFlows: async () => true,
       remember: () => ({ tcp: 1, udp: 1, other: 1 }),
+      forwarding: null,
       log,
     });
     await start({ mode: 'observe', earlyDrop });

@@ -186,6 +186,8 @@ export class Enforcer {
     const repaired = this.#guard.startRepair();
     const before = this.#reconciler.targets;
     mode.startTrial();
+    // Until both have the new rules, nftables gets every packet.
+    earlyDrop?.suspendForwarding();
     const [applied] = await Promise.all([
       this.#reconciler.apply(desired),
       before === null ? earlyDrop?.prepare(desired) : null,

@@ -2,7 +2,11 @@ import { describeKernelError } from '@portcullis/dataplane/kernel/describe-error
 import { isDeepStrictEqual } from 'node:util';
 import type { DropReading, DropSource } from '@portcullis/dataplane/drops.ts';
 import { RefusedByControl } from '@portcullis/agent/request.ts';
-import type { CounterMode, KernelState } from '@portcullis/core/firewall/edge-state.ts';
+import type {
+  CounterMode,
+  FastPathState,
+  KernelState,
+} from '@portcullis/core/firewall/edge-state.ts';
 import { edgeReport, type EdgeReport } from '@portcullis/link/messages/edge-report.ts';
 import { check } from '@portcullis/link/messages/schema.ts';
 import { type DeviceModes } from '@portcullis/dataplane/xdp/devices/device.ts';
@@ -29,6 +33,8 @@ export interface EdgeFacts {
   readonly forgottenConnections?: () => number;
   /** The counters that the detection uses. */
   readonly counters?: () => CounterMode;
+  /** How answered flows are forwarded. */
+  readonly fastPath?: () => FastPathState;
   /** Problems for the operator, a sentence each. */
   readonly problems?: () => readonly string[];
 }
@@ -92,6 +98,7 @@ export class Reporter {
       devices: this.#reportedDevices,
       hostDevices: this.#options.devices.namesOfHost(),
       counters: facts.counters?.() ?? 'none',
+      fastPath: facts.fastPath?.() ?? null,
     });
   }
 
@@ -195,5 +202,6 @@ function acceptable(report: EdgeReport): EdgeReport {
     hostDevices: null,
     management: [],
     counters: report.counters,
+    fastPath: report.fastPath,
   };
 }

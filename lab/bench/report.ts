@@ -8,6 +8,8 @@ export interface Row {
   readonly unit: string;
   /** The same unit, measured beside `value` in the same run; null where nothing comparable exists. */
   readonly baseline: number | null;
+  /** The first and third quartile of the ratio, where each round has its own. */
+  readonly quartiles?: readonly [number, number];
   readonly goal: number | null;
   readonly goalIs?: 'at least' | 'at most';
 }
@@ -56,6 +58,9 @@ function toReported(row: Row): ReportedRow {
     ...rest,
     value: round(row.value),
     baseline: row.baseline && round(row.baseline),
+    ...(row.quartiles && {
+      quartiles: [round(row.quartiles[0]), round(row.quartiles[1])] as const,
+    }),
     ratio,
     met,
   };
@@ -66,7 +71,9 @@ function toLine(row: ReportedRow): string {
     row.baseline === null ? '' : ` beside ${row.baseline} ${row.unit}: ratio ${row.ratio}`;
   const goal =
     row.met === null ? '' : row.met ? ` (goal ${row.goal} met)` : ` (goal ${row.goal} MISSED)`;
-  return `${row.name}: ${row.value} ${row.unit}${beside}${goal}`;
+  const [low, high] = row.quartiles ?? [];
+  const spread = low === undefined ? '' : ` (quartiles ${low} and ${high})`;
+  return `${row.name}: ${row.value} ${row.unit}${beside}${spread}${goal}`;
 }
 
 function round(value: number): number {

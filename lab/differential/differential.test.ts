@@ -4,13 +4,13 @@ import { randomInt } from 'node:crypto';
 import { describe, it, type TestContext } from 'node:test';
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import { STAGES } from '@portcullis/core/firewall/stages.ts';
-import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import { repeated } from '@portcullis/core/testing/repeated.ts';
 import { require } from '../requirements.ts';
 import { Draw, targetsOfRound } from './draw.ts';
 import { actionOf, JudgedEdge } from './edge.ts';
 import { expectedOf, stateOf } from './expected.ts';
 import { PLAIN } from './frames.ts';
+import { mutated } from './mutated.ts';
 import { SYN_ACK } from './segments.ts';
 import { LOCAL } from './wire.ts';
 
@@ -65,7 +65,8 @@ describe('the verdict of the kernel', () => {
       // It is there to drop: what it may judge is denied often enough.
       assert.ok(Math.min(seen.vanished, seen.alone) > seen.packets / 8);
       assert.ok((early['mitigations'] ?? 0) > 0, JSON.stringify(early));
-      assert.ok(Math.min(...Object.values(edge.proxy.seen)) > 20, JSON.stringify(edge.proxy.seen));
+      // About 20 to 70 of each by chance.
+      assert.ok(Math.min(...Object.values(edge.proxy.seen)) >= 5, JSON.stringify(edge.proxy.seen));
     });
   });
 
@@ -161,14 +162,6 @@ describe('the verdict of the kernel', () => {
     });
   }
 });
-
-/** Some policies gone, some others in their place. */
-function mutated(draw: Draw, policies: readonly Policy[], targets: readonly string[]): Policy[] {
-  const gone = new Set(draw.some(targets, 8));
-  const fresh = draw.policies(draw.some(targets, 8));
-  for (const { target } of fresh) gone.add(target);
-  return [...policies.filter(({ target }) => !gone.has(target)), ...fresh];
-}
 
 async function onEdge(
   t: TestContext,

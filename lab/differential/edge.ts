@@ -115,6 +115,7 @@ export class JudgedEdge {
       listDevices: () => ['wan'],
       openFlows: async () => true,
       remember: () => REMEMBER,
+      forwarding: null,
       log: createLineLog('edge', (line) => process.stderr.write(line), 'warn'),
     });
   }
@@ -213,6 +214,7 @@ export class JudgedEdge {
       flowsComplete: true,
       marksAll: false,
       management: [...settings.management],
+      named: [],
       vlans: [{ ifindex: ANY_DEVICE, outer: VLANS.judged, inner: 0 }],
       remember: REMEMBER,
     };

@@ -32,7 +32,7 @@ export interface DockerdOptions {
   readonly remapFrom?: number;
 }
 
-const START_MS = 30_000;
+const START_MS = 120_000;
 const STOP_MS = 30_000;
 const POLL_MS = 20;
 const LOG_END = 4_000;

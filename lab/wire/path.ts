@@ -10,6 +10,8 @@ export interface Sentinels {
 export interface Sent {
   /** Wall-clock time just before it left. */
   readonly atMs: number;
+  /** Wall-clock time when it had arrived or was dropped: on a busy machine long after it left. */
+  readonly settledMs: number;
   readonly passed: boolean;
 }
 
@@ -39,28 +41,31 @@ export class Path {
 
   /** Sends packets in sequence until stopped; then returns which of them passed. */
   stream(next: () => ProbePacket): { stop(): Promise<Sent[]> } {
-    const sent: { readonly atMs: number; readonly marker: string }[] = [];
+    const sent: Sent[] = [];
     const state = { stopped: false };
-    const sending = (async (): Promise<ProbePacket> => {
-      for (;;) {
-        const packet = next();
+    const sending = (async (): Promise<void> => {
+      // The last one leaves after the stop.
+      for (let isLast = false; !isLast; ) {
+        isLast = state.stopped;
         const atMs = Date.now();
-        sent.push({ atMs, marker: await this.#from.send(packet) });
-        if (state.stopped) return packet;
+        const passed = await this.passes(next());
+        sent.push({ atMs, settledMs: Date.now(), passed });
         await new Promise((resolve) => setTimeout(resolve, BETWEEN_MS));
       }
     })();
     return {
       stop: async () => {
         state.stopped = true;
-        await this.#settle(await sending);
-        return sent.map(({ atMs, marker }) => ({ atMs, passed: this.#to.seen(marker) !== null }));
+        await sending;
+        return sent;
       },
     };
   }
 
   /** Sends one of each packet every millisecond, from before it resolves until it is stopped. */
-  async steadily(packets: readonly ProbePacket[]): Promise<{ stop(): Promise<Sent[][]> }> {
+  async steadily(
+    packets: readonly ProbePacket[],
+  ): Promise<{ stop(): Promise<Omit<Sent, 'settledMs'>[][]> }> {
     const stream = await this.#from.begin(packets, 1);
     return {
       stop: async () => {

@@ -63,6 +63,7 @@ test('accepts a report, and drops the fields that a newer agent adds', () => {
     problems: ['no XDP'],
     devices: [DEVICE],
     hostDevices: ['eth0', 'lo'],
+    fastPath: { isOn: false, reason: 'switched off', packets: 0 },
     management: [{ protocol: 'tcp', port: 2222 }],
     counters: 'xdp',
   };

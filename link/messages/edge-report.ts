@@ -4,6 +4,7 @@ import {
   COUNTER_MODES,
   DEVICE_KINDS,
   type EdgeDevice,
+  type FastPathState,
   KERNEL_STATES,
   XDP_MODES,
 } from '@portcullis/core/firewall/edge-state.ts';
@@ -74,6 +75,11 @@ export const edgeReport = object({
   management: array(object({ protocol: oneOf('tcp', 'udp'), port: packetPort }), 256),
   /** The part of the kernel that counts traffic for attack detection. */
   counters: oneOf(...COUNTER_MODES),
+  /** Null of an edge without an early drop. */
+  fastPath: withDefault(
+    nullable(object<FastPathState>({ isOn: boolean, reason: nullable(reason), packets: natural })),
+    null,
+  ),
 });
 export type EdgeReport = Static<typeof edgeReport>;
 

@@ -59,9 +59,13 @@ const configFile = object<ConfigFile>({
 
 const variable = object<EggVariable>({
   name: line,
+  /** Earlier versions of control send none of these three, and nodes make no use of them. */
+  description: withDefault(text(65_536), ''),
   env: matching(/^[^\0=]{1,191}$/, 'the name of an environment variable'),
   defaultValue: text(16_384),
   rules: array(text(4_096), 1_000),
+  viewable: withDefault(boolean, false),
+  editable: withDefault(boolean, false),
 });
 
 /** Generous limits: `parseEgg` decides what an egg may contain; these only bound a message. */

@@ -18,6 +18,7 @@ import {
   type StaticUnion,
   text,
   union,
+  withDefault,
 } from './schema.ts';
 import { answerTimeoutMs, moment, reason } from './values.ts';
 
@@ -25,6 +26,10 @@ import { answerTimeoutMs, moment, reason } from './values.ts';
 
 /** The size of a file that one call reads or writes. Larger ones are streams. */
 export const MAX_CALL_BYTES = 4 * 1024 * 1024;
+/** The longest URL that is pulled from. */
+export const MAX_URL_LENGTH = 2_048;
+/** Callers whose rights one check asks for. */
+export const MAX_CHECKED_CALLERS = 1_000;
 /** Entries of one page. */
 export const MAX_PAGE = 1_000;
 /** Files that one call moves, deletes or changes. */
@@ -43,6 +48,8 @@ const mode = integer(0, 0o777);
 const tag = matching(/^[\w-]{1,64}$/, 'a tag');
 const binId = matching(/^[\w-]{1,64}$/, 'an id of the bin');
 const jobId = matching(/^[\w-]{1,64}$/, 'an id of a job');
+/** A person or an API key: `person:17`, `key:3`. */
+const callerRef = matching(/^(?:person|key):\d{1,16}$/, 'a person or a key');
 
 const MAX_BASE64 = Math.ceil(MAX_CALL_BYTES / 3) * 4;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
@@ -113,6 +120,8 @@ const FILE_OPERATIONS = kinds({
     format: oneOf(...ARCHIVE_FORMATS),
   },
   unpack: { path, to: path },
+  /** Fetches a URL into a file; `replace`: whether one that is there is replaced. */
+  pull: { url: text(MAX_URL_LENGTH), path, replace: boolean },
   listJobs: {},
   cancelJob: { id: jobId },
   /** Asks for the tag of a file. */
@@ -145,10 +154,27 @@ export const FILE_CALLS = kinds({
     rights: array(oneOf(...FILE_RIGHTS), 16),
     /** The caller, for the node's log. */
     actor: prose(255),
+    /** The caller, whose rights a job needs as long as it runs. Null: of a control plane that does not say it. */
+    caller: withDefault(nullable(callerRef), null),
     operation: union<FileOperation>(FILE_OPERATIONS),
   },
 });
 export type FileCall = Static<(typeof FILE_CALLS)['node.files']>;
+
+const heldBy = object({ server: uuid, caller: callerRef });
+/** A caller that began something on a server. */
+export type CallerOnServer = Static<typeof heldBy>;
+
+export const FILE_REQUESTS = kinds({
+  /** Asks for the rights to files that callers of running jobs have now. */
+  'files.check': { callers: array(heldBy, MAX_CHECKED_CALLERS) },
+});
+
+export const FILE_REPLIES = kinds({
+  /** In the order of the callers. */
+  'files.rights': { rights: array(array(oneOf(...FILE_RIGHTS), 16), MAX_CHECKED_CALLERS) },
+});
+export type FileRightsReply = Static<(typeof FILE_REPLIES)['files.rights']>;
 
 const TYPES = ['file', 'folder', 'link', 'other'] as const;
 /** Kinds of content by the first bytes of a file. */
@@ -187,11 +213,13 @@ const code = oneOf(...REFUSAL_CODES);
 
 const job = object({
   id: jobId,
-  kind: oneOf('copy', 'archive', 'unpack'),
+  kind: oneOf('copy', 'archive', 'unpack', 'pull'),
   path: pathOfAnswer,
   state: oneOf('running', 'done', 'failed', 'cancelled'),
   startedAtMs: moment,
   bytes: natural,
+  /** The bytes that it will have in the end; null: not known. */
+  totalBytes: withDefault(nullable(natural), null),
   entries: natural,
   /** Sentences for the caller: why it failed, what was left out. */
   notes: array(prose(500), 32),

@@ -31,7 +31,17 @@ const EGG: Egg = {
     entrypoint: 'sh',
     script: 'true\n',
   },
-  variables: [{ name: 'Port', env: 'PORT', defaultValue: '1', rules: ['required'] }],
+  variables: [
+    {
+      name: 'Port',
+      description: '',
+      viewable: false,
+      editable: false,
+      env: 'PORT',
+      defaultValue: '1',
+      rules: ['required'],
+    },
+  ],
   capabilities: ['NET_BIND_SERVICE'],
   protocols: ['tcp', 'udp'],
   filters: ['source'],
@@ -48,8 +58,11 @@ const SERVER: ServerAssignment = {
   allocation: { ip: '2001:db8::10', port: 25_565 },
   ports: [],
   suspended: false,
-  crashes: { restart: true, withinMs: 60_000 },
+  crashes: { restart: true, withinMs: 60_000, tries: 1 },
+  startWithHost: 'as_before',
+  stopAfterMs: null,
   buildEpoch: 1,
+  emptyFiles: null,
 };
 const PAGE: NodePage = {
   kind: 'node.page',
@@ -105,8 +118,8 @@ describe('node messages', () => {
     for (const answer of [
       { kind: 'accepted' },
       { kind: 'refused', reason: 'the server is stopping' },
-      { kind: 'state', state: 'running', resources, problem: null },
-      { kind: 'state', state: 'offline', resources: null, problem: 'It ended.' },
+      { kind: 'state', state: 'running', resources, problem: null, launched: null },
+      { kind: 'state', state: 'offline', resources: null, problem: 'It ended.', launched: null },
       { kind: 'lines', lines: ['one', 'two'], lastNumber: 7 },
     ]) {
       assert.deepEqual(parseAnswer({ kind: 'node.call' }, answer), { ok: true, value: answer });

@@ -1,10 +1,12 @@
 import type { DockerStatus, LocalImage } from '@portcullis/core/game-servers/host-engines.ts';
-import type {
-  ServerAssignment,
-  ServerPort,
-  ServerResources,
+import {
+  type ServerAssignment,
+  type ServerPort,
+  type ServerResources,
+  STARTS_WITH_HOST,
 } from '@portcullis/core/game-servers/power.ts';
 import { egg } from './egg.ts';
+import { FILE_REPLIES, FILE_REQUESTS } from './files.ts';
 import { SFTP_NOTICES, SFTP_REPLIES, SFTP_REQUESTS } from './sftp.ts';
 import {
   array,
@@ -51,6 +53,10 @@ export const MAX_CONSOLE_LINE_LENGTH = 4_096;
 
 /** SHA-256 of an egg's canonical JSON, in hexadecimal. */
 const DIGEST = /^[0-9a-f]{64}$/;
+/** A setting of a launch, such as `/variables/MOTD`. */
+const PART = /^\/[^\0]{1,200}$/;
+/** The digests of the settings of a launch (`launchDigests`). */
+export const launchedParts = record(PART, matching(/^[0-9a-f]{16}$/, 'a digest'));
 const uuid = matching(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'a uuid in lower case');
 const serverState = oneOf('offline', 'starting', 'running', 'stopping', 'paused');
 /** Incremented by every install; an integer column of the database. */
@@ -128,6 +134,8 @@ export const NODE_ANSWERS = kinds({
     resources: nullable(resources),
     /** For the caller, such as why a start failed. */
     problem: nullable(reason),
+    /** The digests of what its instance was launched with (`launchParts`); null: older nodes do not say it. */
+    launched: withDefault(nullable(launchedParts), null),
   },
   accepted: {},
   /** The reason is a sentence for the caller. */
@@ -156,6 +164,7 @@ export const NODE_REQUESTS = {
     'node.heartbeat': { instance, engine, builds: array(build, MAX_SERVERS_OF_NODE) },
   }),
   ...SFTP_REQUESTS,
+  ...FILE_REQUESTS,
 };
 export type NodeRequest = StaticUnion<typeof NODE_REQUESTS>;
 export type NodeHello = Static<(typeof NODE_REQUESTS)['node.hello']>;
@@ -190,8 +199,16 @@ export const serverAssignment = object<ServerAssignment>({
   allocation: object({ ip: address, port }),
   ports: array(serverPort, MAX_PORTS_OF_SERVER),
   suspended: boolean,
-  crashes: object({ restart: boolean, withinMs: integer(0, 86_400_000) }),
+  crashes: object({
+    restart: boolean,
+    withinMs: integer(0, 86_400_000),
+    /** Older controls send none of these, and older nodes leave them out. */
+    tries: withDefault(integer(1, 100), 1),
+  }),
+  startWithHost: withDefault(oneOf(...STARTS_WITH_HOST), 'as_before'),
+  stopAfterMs: withDefault(nullable(integer(0, 3_600_000)), null),
   buildEpoch: epoch,
+  emptyFiles: withDefault(nullable(oneOf('bin', 'delete')), null),
 });
 /** Eggs by digest. Nodes also store them on disk. */
 export const eggs = record(DIGEST, egg);
@@ -212,6 +229,7 @@ export const NODE_REPLIES = {
     },
   }),
   ...SFTP_REPLIES,
+  ...FILE_REPLIES,
 };
 export type NodeWelcome = Static<(typeof NODE_REPLIES)['node.welcome']>;
 export type NodePage = Static<(typeof NODE_REPLIES)['node.page']>;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { ServerBuild } from '@portcullis/link/messages/node.ts';
@@ -138,5 +138,86 @@ describe('a build', () => {
     host.engine.registry.clear();
     const { state, reason } = await host.built(await host.server());
     assert.deepEqual([state, reason], ['failed', 'The image game:1 is not there.']);
+  });
+});
+
+describe('the files before a build', () => {
+  const filesOf = (folder: string): string[] => readdirSync(folder).toSorted();
+
+  it('stay, are one folder of the bin, or are gone with the bin, as was asked for', async (t) => {
+    const host = new TestHost(t);
+    let seen: string[] = [];
+    host.engine.install = async ({ folder }) => {
+      seen = filesOf(folder);
+      writeFileSync(join(folder, 'game'), 'new');
+      return 0;
+    };
+    const uuid = await host.server(INSTALLED_EGG);
+    const folder = join(host.stateDir, 'servers', uuid);
+    mkdirSync(join(folder, 'world'));
+    writeFileSync(join(folder, 'world', 'level'), 'mine');
+    const build = async (buildEpoch: number, emptyFiles: 'bin' | 'delete' | null) => {
+      await host.servers(1, INSTALLED_EGG, { buildEpoch, emptyFiles });
+      await host.control.reported(
+        uuid,
+        ({ epoch, state }) => epoch === buildEpoch && state === 'built',
+      );
+    };
+    await build(2, null);
+    assert.deepEqual(seen, ['game', 'world']);
+    await build(3, 'bin');
+    assert.deepEqual(seen, ['.portcullis']);
+    const bin = join(folder, '.portcullis', 'bin');
+    const [item = ''] = filesOf(bin);
+    assert.deepEqual(filesOf(bin).length, 1);
+    assert.deepEqual(filesOf(join(bin, item, 'before-install-3')), ['game', 'world']);
+    assert.equal(
+      readFileSync(join(bin, item, 'before-install-3', 'world', 'level'), 'utf8'),
+      'mine',
+    );
+    await build(4, 'bin');
+    assert.equal(filesOf(bin).length, 2, 'each install has an item of its own');
+    await build(5, 'delete');
+    assert.deepEqual(seen, []);
+    assert.deepEqual(filesOf(folder), ['game']);
+  });
+
+  it('are taken again by a build that is repeated, so that a kill in the middle leaves none', async (t) => {
+    const host = new TestHost(t);
+    const uuid = await host.server(INSTALLED_EGG);
+    const folder = join(host.stateDir, 'servers', uuid);
+    writeFileSync(join(folder, 'old'), 'old');
+    const started = Promise.withResolvers<void>();
+    host.engine.install = (spec, _output, signal) => {
+      writeFileSync(join(spec.folder, 'half'), 'half');
+      started.resolve();
+      return new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(new EngineError('aborted', 'Called off.')));
+      });
+    };
+    const building = host.servers(1, INSTALLED_EGG, { buildEpoch: 2, emptyFiles: 'bin' });
+    await started.promise;
+    await host.restart();
+    await building;
+    await host.control.reported(uuid, ({ epoch, state }) => epoch === 2 && state === 'built');
+    assert.deepEqual(filesOf(folder), ['.portcullis']);
+    assert.equal(readdirSync(join(folder, '.portcullis', 'bin')).length, 2);
+  });
+
+  it('are not moved where the game put something in the way, and the build says so', async (t) => {
+    const host = new TestHost(t);
+    const uuid = await host.server(INSTALLED_EGG);
+    const folder = join(host.stateDir, 'servers', uuid);
+    const outside = join(host.stateDir, 'outside');
+    mkdirSync(outside);
+    symlinkSync(outside, join(folder, '.portcullis'));
+    writeFileSync(join(folder, 'old'), 'old');
+    void host.servers(1, INSTALLED_EGG, { buildEpoch: 2, emptyFiles: 'bin' });
+    const failed = await host.control.reported(
+      uuid,
+      ({ epoch, state }) => epoch === 2 && state === 'failed',
+    );
+    assert.match(failed.reason ?? '', /cannot be moved away/);
+    assert.deepEqual([readdirSync(outside), filesOf(folder)], [[], ['.portcullis', 'old']]);
   });
 });

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import {
   installEnvironment,
@@ -9,7 +10,8 @@ import type { ServerAssignment } from '@portcullis/core/game-servers/power.ts';
 import { withTimeout, type Engine, EngineError } from '../engine/engine.ts';
 import type { ServerConsole } from '../console/server-console.ts';
 import { PULL_MS } from '../server/launch.ts';
-import { isInFolder } from '../server-folder/folder.ts';
+import { emptyFolder } from '../files/operations/empty.ts';
+import { isInFolder, Refusal } from '../server-folder/folder.ts';
 import type { ServerFolders } from '../server-folder/server-folders.ts';
 
 const INSTALL_MS = 2 * 60 * 60_000;
@@ -63,11 +65,7 @@ export async function build(
       throw new EngineError('refused', `The egg's startup is no command: ${plan.reason}.`);
     const say = (line: string): void => output.push(Buffer.from(`${line}\n`));
     await withTimeout('get the image', PULL_MS, engine.pull(plan.value.image, say, signal));
-    if (egg.install === null) {
-      const { notice } = await folders.prepare(uuid, signal);
-      if (notice !== null) say(notice);
-      return;
-    }
+    if (egg.install === null) return await prepare(order, say, signal);
     const { image, entrypoint, script } = egg.install;
     await withTimeout('get the image', PULL_MS, engine.pull(image, say, signal));
     const spec = {
@@ -81,6 +79,7 @@ export async function build(
       folderBytes: order.folderBytes,
     };
     await folders.install(uuid, async (folder) => {
+      await empty(order, folder, say);
       const take = (chunk: Buffer): void => output.push(chunk);
       const installed = engine.runInstall({ ...spec, folder }, take, signal);
       const { exitCode } = await withTimeout('end the install', INSTALL_MS, installed);
@@ -98,6 +97,40 @@ export async function build(
     output.end();
     throw new BuildFailed(error.message, { cause: error });
   }
+}
+
+/** Prepares the folder of a server whose egg installs nothing. */
+async function prepare(
+  order: BuildOrder,
+  say: (line: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const { folder, notice } = await order.folders.prepare(order.assignment.uuid, signal);
+  if (notice !== null) say(notice);
+  await empty(order, folder, say);
+}
+
+/** Empties the folder if that was asked for together with the build. */
+async function empty(
+  { assignment: { emptyFiles: how, buildEpoch } }: BuildOrder,
+  folder: string,
+  say: (line: string) => void,
+): Promise<void> {
+  if (how === null) return;
+  const name = `before-install-${buildEpoch}`;
+  const { uid, gid } = statSync(folder);
+  try {
+    await emptyFolder({ folder, owner: { uid, gid }, how, name });
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const message = `The files before the install cannot be moved away: ${error.message}.`;
+    throw new EngineError('refused', message, { cause: error });
+  }
+  say(
+    how === 'delete'
+      ? 'The files before were deleted.'
+      : `The files before are in the bin, as ${name}.`,
+  );
 }
 
 /** The reason of an abort that makes the build fail, such as a disk limit; null for any other. */

@@ -9,7 +9,7 @@ import {
 import type { FileRight } from '@portcullis/core/access/server-rights.ts';
 import type { Limiter } from '@portcullis/link/limiter.ts';
 import { Folder, type Name, type Owner } from '../server-folder/folder.ts';
-import type { Jobs } from './jobs.ts';
+import type { JobOrder, Jobs, RunningJob } from './jobs.ts';
 import type { Quota } from './quota.ts';
 import type { Transfers } from './streams/transfers.ts';
 import { aboutPath, FileRefusal, notFound } from './refusal.ts';
@@ -37,6 +37,13 @@ export interface ServerFiles {
   sweep(): void;
 }
 
+/** The caller that a gate is opened for. */
+export interface Holder {
+  readonly rights: ReadonlySet<FileRight>;
+  /** Names it to control, which knows its rights later; null: control is not asked. */
+  readonly caller: string | null;
+}
+
 /** The last name of a path, in its open folder. */
 export interface Place {
   readonly path: FilePath;
@@ -55,19 +62,21 @@ const MAX_CHECKED = 100_000;
 export class Gate {
   readonly files: ServerFiles;
   readonly #root: Folder;
-  readonly #rights: ReadonlySet<FileRight>;
+  readonly #caller: string | null;
+  #rights: ReadonlySet<FileRight>;
   readonly #opened: Folder[] = [];
   readonly #work = new Map<WorkFolder, Folder>();
   readonly #holds: Promise<unknown>[] = [];
 
-  private constructor(files: ServerFiles, root: Folder, rights: ReadonlySet<FileRight>) {
+  private constructor(files: ServerFiles, root: Folder, { rights, caller }: Holder) {
     this.files = files;
     this.#root = root;
     this.#rights = rights;
+    this.#caller = caller;
   }
 
-  static async open(files: ServerFiles, rights: ReadonlySet<FileRight>): Promise<Gate> {
-    return new Gate(files, await Folder.open(files.folder), rights);
+  static async open(files: ServerFiles, holder: Holder): Promise<Gate> {
+    return new Gate(files, await Folder.open(files.folder), holder);
   }
 
   /** Closes every folder, after the work that `hold` named. */
@@ -80,6 +89,28 @@ export class Gate {
   /** Keeps the gate open until this has settled. */
   hold(work: Promise<unknown>): void {
     this.#holds.push(work);
+  }
+
+  /**
+   * Begins a job, which keeps the gate open beyond the call. It ends when the caller has one of these rights no longer.
+   * Returns its id; throws a refusal.
+   */
+  begin(
+    order: Pick<JobOrder, 'kind' | 'path' | 'rights'>,
+    work: (job: RunningJob) => Promise<void>,
+  ): string {
+    for (const right of order.rights) this.require(right);
+    const holder = {
+      caller: this.#caller,
+      narrow: (rights: ReadonlySet<FileRight>): void => {
+        this.#rights = rights;
+      },
+    };
+    return this.files.jobs.begin({ ...order, holder }, (job) => {
+      const running = work(job);
+      this.hold(running);
+      return running;
+    });
   }
 
   require(right: FileRight): void {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describeError, type Log } from '@portcullis/core/log.ts';
+import type { FileRight } from '@portcullis/core/access/server-rights.ts';
 import type { FileAnswer, FileJob } from '@portcullis/link/messages/files.ts';
 import { FileRefusal } from './refusal.ts';
 
@@ -15,11 +16,28 @@ export interface RunningJob {
   readonly signal: AbortSignal;
   /** Counts what was done. */
   add(done: { readonly bytes?: number; readonly entries?: number }): void;
+  /** Says how many bytes it will have in the end. */
+  expect(totalBytes: number): void;
   /** Says something to the caller, such as what was left out. */
   note(text: string): void;
 }
 
+/** The caller that began a job, by whose rights it goes on. */
+export interface JobHolder {
+  /** Null: not known, so its rights are those that it had. */
+  readonly caller: string | null;
+  /** Takes the rights that the caller has now. */
+  narrow(rights: ReadonlySet<FileRight>): void;
+}
+
+export interface JobOrder extends Pick<FileJob, 'kind' | 'path'> {
+  /** The rights that it needs as long as it runs. */
+  readonly rights: readonly FileRight[];
+  readonly holder: JobHolder;
+}
+
 interface Job {
+  readonly order: JobOrder;
   readonly view: { -readonly [K in keyof FileJob]: FileJob[K] };
   readonly controller: AbortController;
   failure: FileRefusal | null;
@@ -36,12 +54,9 @@ export class Jobs {
   }
 
   /** Begins one. Throws a refusal if too many run. */
-  begin(
-    { kind, path }: Pick<FileJob, 'kind' | 'path'>,
-    work: (job: RunningJob) => Promise<void>,
-  ): string {
-    const running = [...this.#jobs.values()].filter(({ view }) => view.state === 'running');
-    if (running.length >= MAX_RUNNING) {
+  begin(order: JobOrder, work: (job: RunningJob) => Promise<void>): string {
+    const { kind, path } = order;
+    if (this.#running.length >= MAX_RUNNING) {
       const detail = `${MAX_RUNNING} long operations on the files of this server run already. Wait for one to end, or cancel one.`;
       throw new FileRefusal('busy', detail);
     }
@@ -53,10 +68,12 @@ export class Jobs {
       state: 'running' as FileJob['state'],
       startedAtMs: Date.now(),
       bytes: 0,
+      totalBytes: null as number | null,
       entries: 0,
       notes: [] as string[],
     };
     const job: Job = {
+      order,
       view,
       controller: new AbortController(),
       failure: null,
@@ -91,6 +108,24 @@ export class Jobs {
     return { kind: 'job', job: job.view };
   }
 
+  /** The callers whose jobs run. */
+  get callers(): readonly string[] {
+    const all = this.#running.flatMap(({ order }) => order.holder.caller ?? []);
+    return [...new Set(all)];
+  }
+
+  /** Takes the rights that a caller has now. A job that needs another one ends. */
+  narrow(caller: string, rights: ReadonlySet<FileRight>): void {
+    for (const { order, controller } of this.#running) {
+      if (order.holder.caller !== caller) continue;
+      order.holder.narrow(rights);
+      const ended = order.rights.find((right) => !rights.has(right));
+      if (ended === undefined) continue;
+      const detail = `The right ${ended} of the person or key that began it has ended.`;
+      controller.abort(new FileRefusal('forbidden', detail));
+    }
+  }
+
   /** Ends all of them, as an agent that stops does. */
   async close(): Promise<void> {
     const ended = [...this.#jobs.values()].map((job) => {
@@ -98,6 +133,10 @@ export class Jobs {
       return job.ended;
     });
     await Promise.all(ended);
+  }
+
+  get #running(): readonly Job[] {
+    return [...this.#jobs.values()].filter(({ view }) => view.state === 'running');
   }
 
   #find(id: string): Job {
@@ -117,6 +156,9 @@ export class Jobs {
         add({ bytes = 0, entries = 0 }) {
           view.bytes += bytes;
           view.entries += entries;
+        },
+        expect(totalBytes) {
+          view.totalBytes = totalBytes;
         },
         note(text) {
           if (view.notes.length < MAX_NOTES) view.notes = [...view.notes, text];

@@ -20,8 +20,21 @@ const CODES: Readonly<Record<string, FileRefusalCode>> = {
   EDQUOT: 'quota',
 };
 
-/** Words a refusal of the folder for a path. Any other error is returned as it is. */
+/** Codes of a write that found no space: of the file system, of a quota of it, and of the size of one file. */
+const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
+
+/** Whether an error is that of a write to a full disk. */
+export function isDiskFull(error: unknown): boolean {
+  return FULL.has((error as NodeJS.ErrnoException | null)?.code ?? '');
+}
+
+export function diskFull(error: unknown): FileRefusal {
+  return new FileRefusal('quota', 'The disk is full.', { cause: error });
+}
+
+/** Words a refusal of the folder for a path, and a full disk. Any other error is returned as it is. */
 export function aboutPath(path: string, error: unknown): unknown {
+  if (isDiskFull(error)) return diskFull(error);
   if (!(error instanceof Refusal)) return error;
   const code = CODES[refusedCode(error) ?? ''] ?? 'impossible';
   if (code === 'not_found') return notFound(path, error);

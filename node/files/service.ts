@@ -2,11 +2,13 @@ import { parseDenylist } from '@portcullis/core/game-servers/files/denylist.ts';
 import { FILE_RIGHTS, type FileRight } from '@portcullis/core/access/server-rights.ts';
 import { describeError, type Log } from '@portcullis/core/log.ts';
 import { Limiter } from '@portcullis/link/limiter.ts';
-import type {
-  FileAnswer,
-  FileAnswerOf,
-  FileCall,
-  FileOperation,
+import {
+  type CallerOnServer,
+  type FileAnswer,
+  type FileAnswerOf,
+  type FileCall,
+  type FileOperation,
+  MAX_CHECKED_CALLERS,
 } from '@portcullis/link/messages/files.ts';
 import type { DiskUse, MeasureDisk } from '../disk/measure.ts';
 import { EngineError } from '../engine/engine.ts';
@@ -14,7 +16,7 @@ import { Refusal } from '../server-folder/folder.ts';
 import type { ReadyFolder } from '../server-folder/server-folders.ts';
 import { archive } from './archives/pack.ts';
 import { unpack } from './archives/unpack.ts';
-import { Gate, type ServerFiles } from './gate.ts';
+import { Gate, type Holder, type ServerFiles } from './gate.ts';
 import { Jobs } from './jobs.ts';
 import { deleteFiles, emptyBin, expireBin, listBin, restore } from './operations/bin.ts';
 import { makeFolder, move, setMode } from './operations/change.ts';
@@ -22,9 +24,10 @@ import { read, readTag, write } from './operations/content.ts';
 import { copy } from './operations/copy.ts';
 import { list } from './operations/list.ts';
 import { measureFolder } from './operations/measure.ts';
+import { pull, type PullLimits } from './operations/pull.ts';
 import { search } from './operations/search.ts';
 import { Quota } from './quota.ts';
-import { FileRefusal } from './refusal.ts';
+import { diskFull, FileRefusal, isDiskFull } from './refusal.ts';
 import type { StreamRoute } from './streams/connect.ts';
 import { describeUpload, dropUpload, expireUploads, receiveFile } from './streams/receive.ts';
 import { sendArchive, sendFile } from './streams/send.ts';
@@ -37,7 +40,12 @@ const MAX_AT_ONCE = 8;
 const WORK_SHARE = 0.8;
 const SWEEP_MS = 3_600_000;
 const FIRST_SWEEP_MS = 60_000;
-const ALL_RIGHTS = new Set(FILE_RIGHTS);
+/** Rights end by time too, and notices may be lost. */
+const CHECK_MS = 30_000;
+/** A job that runs this long is checked once, because its caller's rights may have ended just before it began. */
+const FIRST_CHECK_MS = 250;
+/** The node itself. */
+const NODE: Holder = { rights: new Set(FILE_RIGHTS), caller: null };
 
 /** Operations that change nothing leave no line of activity. */
 const QUIET: ReadonlySet<FileOperation['kind']> = new Set([
@@ -72,6 +80,11 @@ export interface FileServiceOptions {
   /** Measures a server's folder now, which `measured` then takes. */
   readonly measureServer: (uuid: string) => Promise<unknown>;
   readonly measure: MeasureDisk;
+  readonly pulls: PullLimits;
+  /** Asks control for the rights to files that callers have now. Rejects if it does not answer. */
+  readonly checkCallers: (
+    callers: readonly CallerOnServer[],
+  ) => Promise<readonly (readonly FileRight[])[]>;
   /** How streams reach control. */
   readonly route: StreamRoute;
   readonly log: Log;
@@ -96,6 +109,7 @@ export class FileService {
   readonly #servers = new Map<string, Shared>();
   readonly #sweeps = new Set<Promise<void>>();
   readonly #timers: NodeJS.Timeout[] = [];
+  #checking: Promise<void> | null = null;
 
   constructor(options: FileServiceOptions) {
     this.#options = options;
@@ -107,6 +121,7 @@ export class FileService {
     this.#timers.push(
       setTimeout(sweep, FIRST_SWEEP_MS).unref(),
       setInterval(sweep, SWEEP_MS).unref(),
+      setInterval(() => void this.checkRights(), CHECK_MS).unref(),
     );
   }
 
@@ -129,10 +144,12 @@ export class FileService {
   }
 
   /** Never rejects: refusals are answers. Null if the time of the call has passed before it began. */
-  async run({ uuid, operation, rights, actor, withinMs }: FileCall): Promise<FileAnswer | null> {
+  async run(call: FileCall): Promise<FileAnswer | null> {
+    const { uuid, operation, rights, actor, caller, withinMs } = call;
     const untilMs = performance.now() + withinMs * WORK_SHARE;
     const signal = AbortSignal.timeout(withinMs * WORK_SHARE);
-    const answer = await this.#answer(uuid, operation, new Set(rights), signal, untilMs);
+    const holder = { rights: new Set(rights), caller };
+    const answer = await this.#answer(uuid, operation, holder, signal, untilMs);
     if (answer !== null && !QUIET.has(operation.kind)) {
       const outcome = answer.kind === 'refused' ? answer.code : 'done';
       this.record(uuid, actor, { door: 'link', operation: operation.kind, outcome });
@@ -150,7 +167,7 @@ export class FileService {
     work: (gate: Gate) => Promise<T>,
   ): Promise<T> {
     return this.#shared(uuid).slots.run(async () => {
-      const gate = await this.#open(uuid, rights);
+      const gate = await this.#open(uuid, { rights, caller: null });
       try {
         return await work(gate);
       } finally {
@@ -162,12 +179,37 @@ export class FileService {
   /** Words why an operation was not done, for the caller. */
   refusalOf(uuid: string, error: unknown): Pick<FileAnswerOf<'refused'>, 'code' | 'reason'> {
     if (error instanceof FileRefusal) return { code: error.code, reason: error.message };
+    if (isDiskFull(error)) return this.refusalOf(uuid, diskFull(error));
     if (error instanceof EngineError) return { code: 'unavailable', reason: error.message };
     if (error instanceof Refusal) {
       return { code: 'impossible', reason: `The files cannot be used: ${error.message}.` };
     }
     this.#options.log.error({ uuid, error: describeError(error) }, 'an operation on files failed');
     return { code: 'unavailable', reason: 'The node failed at this; its log says why.' };
+  }
+
+  /** Asks control for the rights of those whose jobs run, and ends the jobs of those that lost them. Never rejects. */
+  async checkRights(): Promise<void> {
+    // One that runs may have read what was before.
+    await this.#checking;
+    this.#checking ??= this.#check().finally(() => {
+      this.#checking = null;
+    });
+    return this.#checking;
+  }
+
+  async #check(): Promise<void> {
+    const callers = [...this.#servers]
+      .flatMap(([server, { jobs }]) => jobs.callers.map((caller) => ({ server, caller })))
+      .slice(0, MAX_CHECKED_CALLERS);
+    if (callers.length === 0) return;
+    try {
+      const rights = await this.#options.checkCallers(callers);
+      for (const [index, { server, caller }] of callers.entries())
+        this.#servers.get(server)?.jobs.narrow(caller, new Set(rights[index]));
+    } catch (error) {
+      this.#options.log.debug({ error }, 'the rights of running jobs were not checked');
+    }
   }
 
   /** The line of activity: what was done to the files, by whom, and by which door. */
@@ -178,14 +220,14 @@ export class FileService {
   async #answer(
     uuid: string,
     operation: FileOperation,
-    rights: ReadonlySet<FileRight>,
+    holder: Holder,
     signal: AbortSignal,
     untilMs: number,
   ): Promise<FileAnswer | null> {
     try {
       const { slots } = this.#shared(uuid);
       return await slots.run(async () => {
-        const gate = await this.#open(uuid, rights);
+        const gate = await this.#open(uuid, holder);
         try {
           return await this.#perform(gate, operation, signal, untilMs);
         } finally {
@@ -199,7 +241,7 @@ export class FileService {
     }
   }
 
-  async #open(uuid: string, rights: ReadonlySet<FileRight>): Promise<Gate> {
+  async #open(uuid: string, holder: Holder): Promise<Gate> {
     const { find, openFolder } = this.#options;
     const settings = find(uuid);
     if (typeof settings === 'string') throw new FileRefusal('unavailable', settings);
@@ -210,7 +252,7 @@ export class FileService {
     const denylist = parseDenylist(settings.denylist);
     const sweep = (): void => this.#sweepSoon(uuid);
     const own = { uuid, folder, owner, denylist, sweep };
-    return Gate.open({ ...own, quota, jobs, transfers, changes, inUse }, rights);
+    return Gate.open({ ...own, quota, jobs, transfers, changes, inUse }, holder);
   }
 
   #perform(
@@ -219,10 +261,7 @@ export class FileService {
     signal: AbortSignal,
     untilMs: number,
   ): Promise<FileAnswer> {
-    const { jobs } = gate.files;
     const leftMs = (): number => Math.max(0, untilMs - performance.now());
-    const answerJob = async (id: string): Promise<FileAnswer> =>
-      jobs.answer(id, leftMs());
     switch (operation.kind) {
       case 'list':
         return list(gate, operation);
@@ -232,8 +271,6 @@ export class FileService {
         return write(gate, operation);
       case 'move':
         return move(gate, operation);
-      case 'copy':
-        return copy(gate, operation).then(answerJob);
       case 'delete':
         return deleteFiles(gate, operation);
       case 'makeFolder':
@@ -250,6 +287,20 @@ export class FileService {
         return restore(gate, operation);
       case 'emptyBin':
         return emptyBin(gate, operation);
+      default:
+        return this.#performJob(gate, operation, leftMs);
+    }
+  }
+
+  #performJob(gate: Gate, operation: FileOperation, leftMs: () => number): Promise<FileAnswer> {
+    const { jobs } = gate.files;
+    const answerJob = async (id: string): Promise<FileAnswer> => {
+      setTimeout(() => void this.checkRights(), FIRST_CHECK_MS).unref();
+      return jobs.answer(id, leftMs());
+    };
+    switch (operation.kind) {
+      case 'copy':
+        return copy(gate, operation).then(answerJob);
       case 'listJobs':
         gate.require('file.read');
         return Promise.resolve(jobs.list());
@@ -260,16 +311,14 @@ export class FileService {
         return archive(gate, operation).then(answerJob);
       case 'unpack':
         return unpack(gate, operation).then(answerJob);
+      case 'pull':
+        return pull(gate, operation, this.#options.pulls).then(answerJob);
       default:
         return this.#performStream(gate, operation, leftMs);
     }
   }
 
-  #performStream(
-    gate: Gate,
-    operation: FileOperation,
-    leftMs: () => number,
-  ): Promise<FileAnswer> {
+  #performStream(gate: Gate, operation: FileOperation, leftMs: () => number): Promise<FileAnswer> {
     const { route } = this.#options;
     switch (operation.kind) {
       case 'tag':
@@ -335,7 +384,7 @@ export class FileService {
 
   async #sweep(uuid: string): Promise<void> {
     if (typeof this.#options.find(uuid) === 'string') return;
-    const gate = await this.#open(uuid, ALL_RIGHTS);
+    const gate = await this.#open(uuid, NODE);
     try {
       if (!(await gate.hasWork())) return;
       await expireBin(gate, Date.now());

@@ -82,7 +82,9 @@ describe('the journal of a node', () => {
           done: [{ kind: 'text', pattern: 'ready' }],
           stop: { kind: 'signal', signal: 'SIGINT' },
           stopTimes: { termAfterMs: 1, killAfterMs: 2 },
+          parts: { '/variables/MOTD': '0123456789abcdef' },
         },
+        bootId: 'boot',
       };
       await journal.saveRecord(uuidOf(1), kept);
       assert.deepEqual(journal.loadRecords().get(uuidOf(1)), kept);

@@ -8,6 +8,7 @@ import {
 import { donePattern, stopInstruction, stopTimes } from '@portcullis/link/messages/egg.ts';
 import {
   eggs,
+  launchedParts,
   MAX_BUILD_LOG_LENGTH,
   MAX_SERVERS_OF_NODE,
   serverAssignment,
@@ -27,6 +28,7 @@ import {
   type Static,
   text,
   union,
+  withDefault,
 } from '@portcullis/link/messages/schema.ts';
 
 /** The assignments of this node as of the last complete sync. */
@@ -64,8 +66,11 @@ const machine = object<MachineState>({
   withheld: nullable(prose(2_000)),
   triesLeft: natural,
   crashAtMs: nullable(finite),
+  /** Earlier versions counted one crash before they gave up. */
+  crashCount: withDefault(natural, 1),
   gaveUpAtMs: nullable(finite),
   engineLeft: boolean,
+  hostRestarted: withDefault(boolean, false),
   attached,
   paused: boolean,
   problem: nullable(prose(2_000)),
@@ -84,6 +89,8 @@ const launchedWith = object({
   done: array(donePattern, 1_000),
   stop: stopInstruction,
   stopTimes,
+  /** Digests of the settings of the launch (`launchParts`); empty: an earlier version launched it. */
+  parts: withDefault(launchedParts, {}),
 });
 export type LaunchedWith = Static<typeof launchedWith>;
 
@@ -93,6 +100,8 @@ export const serverRecord = object({
   build,
   /** The parts of the egg with which the instance was launched; a newer egg does not apply to it. Null if it never was. */
   launched: nullable(launchedWith),
+  /** The boot of the host in which this was written; '': an earlier version wrote it. */
+  bootId: withDefault(text(64), ''),
 });
 export type ServerRecord = Static<typeof serverRecord>;
 
@@ -109,10 +118,11 @@ export const NEW_RECORD: ServerRecord = {
   machine: NEW_MACHINE,
   build: { epoch: 0, state: 'none', reason: null, log: null },
   launched: null,
+  bootId: '',
 };
 
 export function launchOf(egg: Egg): LaunchedWith;
 export function launchOf(egg: Egg | null): LaunchedWith | null;
 export function launchOf(egg: Egg | null): LaunchedWith | null {
-  return egg && { done: egg.done, stop: egg.stop, stopTimes: egg.stopTimes };
+  return egg && { done: egg.done, stop: egg.stop, stopTimes: egg.stopTimes, parts: {} };
 }

@@ -11,8 +11,9 @@ const SETTINGS = {
   hasDone: true,
   slowStartMs: 300_000,
   stopTimes: { termAfterMs: 60_000, killAfterMs: 60_000 },
-  crashes: { restart: true, withinMs: 60_000 },
-};
+  crashes: { restart: true, withinMs: 60_000, tries: 1 },
+  startWithHost: 'as_before',
+} as const;
 const never = (): boolean => false;
 
 /** A queue whose writes complete when `written` is called. */

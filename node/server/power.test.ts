@@ -3,12 +3,22 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { LOOK_AGAIN_MS } from '@portcullis/core/game-servers/machine-steps.ts';
+import type { Egg, EggVariable } from '@portcullis/core/game-servers/egg.ts';
 import type { PowerSignal } from '@portcullis/core/game-servers/power.ts';
 import type { StartProgram } from '../engine/fake.ts';
 import { EGG } from '../testing/eggs.ts';
 import { TestHost, until } from '../testing/host.ts';
 
 const ACCEPTED = { kind: 'accepted' };
+const VARIABLE: EggVariable = {
+  name: 'Map',
+  description: '',
+  env: 'MAP',
+  defaultValue: '',
+  rules: [],
+  viewable: true,
+  editable: true,
+};
 
 /** Ends only by a kill. */
 const stubborn: StartProgram = ({ output }) => {
@@ -124,9 +134,57 @@ describe('power on a node', () => {
     assert.deepEqual([host.count('signal', uuid), host.count('kill', uuid)], [1, 1]);
   });
 
+  it('stops within the time that the server is set to', async (t) => {
+    const host = new TestHost(t);
+    host.engine.program = ({ output, exit }) => {
+      output('ready\n');
+      return { signal: (signal) => (signal === 'SIGTERM' ? exit(0) : undefined) };
+    };
+    const uuid = await host.server(EGG, { stopAfterMs: 0 });
+    await host.power(uuid, 'start');
+    await host.becomes(uuid, 'running');
+    await host.power(uuid, 'stop');
+    // The egg gives it a minute.
+    await host.becomes(uuid, 'offline');
+    assert.equal(host.count('signal', uuid), 1);
+  });
+
+  it('says what it was launched with until it is launched again, also after a restart of the agent', async (t) => {
+    const host = new TestHost(t);
+    const egg: Egg = { ...EGG, variables: [VARIABLE] };
+    const launched = async (uuid: string) => {
+      const answer = await host.control.call(uuid, { kind: 'look' });
+      return answer?.kind === 'state' ? answer.launched : undefined;
+    };
+    const uuid = await host.server(egg, { variables: { MAP: 'lake' } });
+    assert.equal(await launched(uuid), null);
+    await host.power(uuid, 'start');
+    await host.becomes(uuid, 'running');
+    const first = await launched(uuid);
+    assert.deepEqual(Object.keys(first ?? {}).toSorted(), [
+      '/egg',
+      '/image',
+      '/limits',
+      '/ports',
+      '/variables/MAP',
+    ]);
+    await host.servers(1, egg, { variables: { MAP: 'hill' } });
+    await host.knows(({ variables }) => variables['MAP'] === 'hill');
+    await host.restart();
+    await host.becomes(uuid, 'running');
+    assert.deepEqual(await launched(uuid), first);
+    await host.power(uuid, 'restart');
+    await host.started(uuid, 1);
+    const second = await launched(uuid);
+    assert.notEqual(second?.['/variables/MAP'], first?.['/variables/MAP']);
+    assert.equal(second?.['/image'], first?.['/image']);
+  });
+
   it('follows the crash policy of the server', async (t) => {
     const never = new TestHost(t);
-    const first = await never.server(EGG, { crashes: { restart: false, withinMs: 60_000 } });
+    const first = await never.server(EGG, {
+      crashes: { restart: false, withinMs: 60_000, tries: 1 },
+    });
     await never.power(first, 'start');
     await never.becomes(first, 'running');
     never.engine.crash(first);

@@ -1,5 +1,6 @@
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import type { LaunchSurroundings } from '@portcullis/core/game-servers/eggs/launch.ts';
+import { launchParts } from '@portcullis/core/game-servers/eggs/launch-parts.ts';
 import {
   isAtRest,
   isKnown,
@@ -16,6 +17,7 @@ import type {
   ServerResources,
 } from '@portcullis/core/game-servers/power.ts';
 import type { Log } from '@portcullis/core/log.ts';
+import { launchDigests } from '@portcullis/link/launch-digests.ts';
 import type { NodeAnswer, ServerBuild } from '@portcullis/link/messages/node.ts';
 import { build } from '../build/build.ts';
 import { Builder } from '../build/builder.ts';
@@ -53,11 +55,16 @@ const SUSPENDED = 'The server is suspended.';
 const NOT_BUILT =
   'The server is being built, or was not built: its files can be reached once it is.';
 /** The settings of an instance of ours of which neither control nor the journal says anything. */
-const UNKNOWN_CRASHES = { restart: false, withinMs: 60_000 } as const;
+const UNKNOWN_SETTINGS = {
+  crashes: { restart: false, withinMs: 60_000, tries: 1 },
+  startWithHost: 'as_before',
+  stopAfterMs: null,
+} as const;
 const UNKNOWN_LAUNCH: LaunchedWith = {
   done: [],
   stop: { kind: 'signal', signal: 'SIGTERM' },
   stopTimes: { termAfterMs: 60_000, killAfterMs: 60_000 },
+  parts: {},
 };
 
 export interface ServerEvents {
@@ -79,6 +86,8 @@ export interface ServerDependencies extends LaunchSurroundings, ServerEvents {
   readonly applyConfigFiles: ApplyConfigFiles;
   readonly launches: Limiter;
   readonly builds: Limiter;
+  /** Names the present boot of the host. */
+  readonly bootId: string;
 }
 
 interface Desired {
@@ -116,7 +125,8 @@ export class Server {
     this.#connection = new InstanceConnection(engine, uuid, () =>
       this.#queue.post({ kind: 'detached' }),
     );
-    const recovered = recover(record.machine);
+    const isNewBoot = record.bootId !== '' && record.bootId !== shared.bootId;
+    const recovered = recover(record.machine, isNewBoot);
     this.#queue = new EventQueue({
       state: recovered.state,
       context: () => ({ atMs: Date.now(), settings: this.#settings() }),
@@ -222,8 +232,15 @@ export class Server {
   describe(): NodeAnswer {
     const { state } = this.#queue;
     if (!isKnown(state)) return refused('The node does not know now whether the server runs.');
+    const { problem } = state;
     const resources = this.#resources();
-    return { kind: 'state', state: serverState(state), resources, problem: state.problem };
+    return { kind: 'state', state: serverState(state), resources, problem, launched: this.#parts };
+  }
+
+  /** The digests of what its instance was launched with; null if it does not run, or an earlier version launched it. */
+  get #parts(): LaunchedWith['parts'] | null {
+    const parts = this.#launched?.parts ?? {};
+    return isUp(this.#queue.state) && Object.keys(parts).length > 0 ? parts : null;
   }
 
   #resources(): ServerResources | null {
@@ -321,18 +338,22 @@ export class Server {
 
   #settings(): PowerSettings {
     const { done, stopTimes } = this.#launched ?? UNKNOWN_LAUNCH;
+    const { crashes, startWithHost, stopAfterMs } = this.#desired?.assignment ?? UNKNOWN_SETTINGS;
+    const termAfterMs = stopAfterMs ?? stopTimes.termAfterMs;
     return {
       hasDone: done.length > 0,
       slowStartMs: SLOW_START_MS,
-      stopTimes,
-      crashes: this.#desired?.assignment.crashes ?? UNKNOWN_CRASHES,
+      stopTimes: { ...stopTimes, termAfterMs },
+      crashes,
+      startWithHost,
     };
   }
 
   async #launch(signal: AbortSignal, run: number): Promise<void> {
     const { engine, applyConfigFiles } = this.#shared;
     const order = this.#order();
-    const launched = launchOf(order.egg);
+    const parts = launchDigests(launchParts(order.egg, order.assignment));
+    const launched = { ...launchOf(order.egg), parts };
     this.#launched = launched;
     await this.#save();
     this.#connection.watchDone(launched, () => this.#queue.post({ kind: 'done', run }));
@@ -411,6 +432,7 @@ export class Server {
       machine: this.#queue.decidedState,
       build: this.#builder.record,
       launched: this.#launched,
+      bootId: this.#shared.bootId,
     };
     try {
       await this.#shared.journal.saveRecord(this.uuid, record);

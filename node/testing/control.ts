@@ -72,7 +72,8 @@ export class TestControl {
   async files(uuid: string, operation: FileOperation): Promise<FileAnswer> {
     await this.#joined.promise;
     const rights = FILE_RIGHTS;
-    const call = { kind: 'node.files', withinMs: 10_000, uuid, rights, actor: 'alex', operation };
+    const who = { rights, actor: 'alex', caller: null };
+    const call = { kind: 'node.files', withinMs: 10_000, uuid, ...who, operation };
     return this.#side.call({ kind: 'node', name: NODE }, call as FileCall, 10_000);
   }
 

@@ -50,8 +50,11 @@ export function assignmentOf(
     allocation: { ip: '127.0.0.1', port: 20_000 + number },
     ports: [],
     suspended: false,
-    crashes: { restart: true, withinMs: 60_000 },
+    crashes: { restart: true, withinMs: 60_000, tries: 1 },
+    startWithHost: 'as_before',
+    stopAfterMs: null,
     buildEpoch: 1,
+    emptyFiles: null,
     ...changes,
   };
 }

@@ -13,6 +13,7 @@ import type { NodeAnswer, ServerBuild } from '@portcullis/link/messages/node.ts'
 import type { NodeAgent } from '../agent.ts';
 import { createNode, type NodeOptions } from '../create-node.ts';
 import { FakeEngine } from '../engine/fake.ts';
+import { Journal } from '../journal/journal.ts';
 import { NODE, TestControl } from './control.ts';
 import { assignmentOf, EGG, uuidOf } from './eggs.ts';
 
@@ -73,6 +74,12 @@ export class TestHost {
     if (this.agent === null) this.begin();
     await Promise.all(numbers.map((number) => this.built(uuidOf(number))));
     return numbers.map(uuidOf);
+  }
+
+  /** Waits until the journal has assignments that are all like this. */
+  async knows(isSo: (server: ServerAssignment) => boolean): Promise<void> {
+    const known = () => new Journal(this.stateDir, log).loadAssignments()?.servers ?? [];
+    await until(async () => known().length > 0 && known().every(isSo));
   }
 
   async server(egg: Egg = EGG, changes: Partial<ServerAssignment> = {}): Promise<string> {

@@ -14,12 +14,13 @@ import { addMake } from './make.ts';
 import { addPeople } from './people.ts';
 import { addPower } from './power.ts';
 import { addReinstall } from './reinstall.ts';
+import { addSettings } from './settings.ts';
 import { addShow } from './show.ts';
 
 export function addServers(program: Command): void {
   const servers = program
     .command('servers')
-    .description('game servers: state, power, console, files, people')
+    .description('game servers: state, power, console, files, settings, people')
     .addHelpText(
       'after',
       `
@@ -34,6 +35,7 @@ A server is named by its uuid, or by its name if no other server has it.
   portcullis servers files ls Survival plugins
   portcullis servers reinstall 6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11    after a failed build
   portcullis servers create Survival --egg eggs/flying-squid.json --wait
+  portcullis servers settings set Survival MOTD="Come in"
   portcullis servers people list Survival
   portcullis servers activity Survival
 
@@ -55,6 +57,7 @@ If the node refuses, or a --wait times out, the exit code is 1.`,
   addFiles(servers);
   addReinstall(servers);
   addMake(servers);
+  addSettings(servers);
   addPeople(servers);
   addActivity(servers);
 }

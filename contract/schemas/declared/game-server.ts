@@ -1,7 +1,18 @@
 import { type Static, Type } from 'typebox';
 import { CLOSED, object, openChoice, sentText, sentTextOrNull, textOrNull } from '../values.ts';
 import { declaredKind, type Filled } from './declared-kind.ts';
-import { formed, LARGEST, list, oneOf, slug, text, textOrNone, truth, whole } from './shapes.ts';
+import {
+  formed,
+  LARGEST,
+  list,
+  oneOf,
+  slug,
+  text,
+  textOrNone,
+  truth,
+  whole,
+  wholeOrNone,
+} from './shapes.ts';
 
 const VARIABLE = '^\\w{1,191}$';
 const PORT_NAME = '^[a-z0-9][a-z0-9-]{0,62}$';
@@ -112,14 +123,29 @@ const ServerSchema = Type.Object(
       ),
     ),
     suspended: Type.Optional(truth('It must not run, and is not deleted.', { default: false })),
+    start_with_host: Type.Optional(
+      oneOf(
+        ['as_before', 'always', 'never'],
+        'When its host was started: as it was before, it is started, or it stays off.',
+        { default: 'as_before' },
+      ),
+    ),
+    stop_seconds: wholeOrNone(
+      0,
+      3_600,
+      'Seconds from the stop of the egg to SIGTERM. Null: as the egg says.',
+    ),
     crashes: Type.Optional(
       Type.Object(
         {
           restart: Type.Optional(truth('Whether it is started again.', { default: true })),
           within_seconds: Type.Optional(
-            whole(0, 86_400, 'A crash this soon after another leaves it offline.', {
+            whole(0, 86_400, 'A crash this soon after another is counted with it.', {
               default: 60,
             }),
+          ),
+          tries: Type.Optional(
+            whole(1, 10, 'Restarts after crashes that are counted together.', { default: 1 }),
           ),
         },
         { ...CLOSED, title: 'CrashPolicy', description: 'The reaction to an end by itself.' },
@@ -163,6 +189,11 @@ export const SERVER = declaredKind({
     build: object('BuildState', {
       state: openChoice(['waiting', 'building', 'built', 'failed']),
       reason: textOrNull(),
+    }),
+    set_by_people: Type.Array(Type.String(), {
+      description:
+        'Settings that its people set, as JSON pointers. A fleet file that leaves them open keeps them.',
+      examples: [['/variables/MOTD']],
     }),
   },
   search: Type.Object(

@@ -318,6 +318,11 @@ export interface Schema {
     owner: 'fleet' | 'portal';
     created_at: Generated<Date>;
     swap_mib: Generated<number>;
+    start_with_host: Generated<'as_before' | 'always' | 'never'>;
+    stop_seconds: number | null;
+    crash_tries: Generated<number>;
+    empty_files: 'bin' | 'delete' | null;
+    set_by_people: Generated<string[]>;
     made_by: number | null;
   };
   generations: {

@@ -89,7 +89,9 @@ test('fills in defaults of optional fields', () => {
     ],
     open_while_running: false,
     suspended: false,
-    crashes: { restart: true, within_seconds: 60 },
+    start_with_host: 'as_before',
+    stop_seconds: null,
+    crashes: { restart: true, within_seconds: 60, tries: 1 },
   });
 });
 
@@ -386,4 +388,44 @@ test('sends a changed egg to the node, and stores it once for all servers', asyn
     ['the egg changed', 'the egg changed'],
   );
   assert.deepEqual(await digests(), [{ digest: edited.digest }]);
+});
+
+test('keeps what the people of a server set, where the file leaves it open, and shows what it replaces', async (t) => {
+  const { db } = await testDatabase(t);
+  const plain = fleet({ server: server({ variables: '{ PASSWORD: x }' }) });
+  await applyText(db, plain);
+  await sql`
+    update game_servers
+       set variables = variables || '{"MOTD": "theirs", "SLOTS": "9"}', image = 'second', crash_tries = 5,
+           set_by_people = '{/crashes/tries,/image,/variables/MOTD,/variables/SLOTS}'`.execute(db);
+  const again = await applyText(db, plain);
+  assert.deepEqual(again.changes, []);
+  const stated = await applyText(
+    db,
+    fleet({
+      server: server({ variables: '{ PASSWORD: x, MOTD: ours }', crashes: '{ tries: 2 }' }),
+    }),
+  );
+  assert.deepEqual(
+    stated.changes.map(({ words }) => words),
+    ['tries 5 -> 2, variables MOTD'],
+  );
+  const { rows } = await sql`
+    select variables, image, crash_tries as tries, set_by_people as own from game_servers`.execute(
+    db,
+  );
+  assert.deepEqual(rows, [
+    {
+      variables: { PASSWORD: 'x', SLOTS: '9', MOTD: 'ours' },
+      image: 'second',
+      tries: 2,
+      own: ['/image', '/variables/SLOTS'],
+    },
+  ]);
+  // What the file states no longer is not theirs: it has its default again.
+  const left = await applyText(db, plain);
+  assert.deepEqual(
+    left.changes.map(({ words }) => words),
+    ['tries 2 -> 1, variables MOTD'],
+  );
 });

@@ -62,6 +62,16 @@ const REPORT_GAUGES: readonly FleetGauge[] = [
     'Devices named for an edge by which no packet can come in, so that nothing is enforced there.',
     ({ devices }) => devices.filter(({ receives }) => !receives).length,
   ),
+  ofReport(
+    'edge_fast_path',
+    '1: UDP flows that servers answer are forwarded without the network stack; portcullis edges show says why not.',
+    ({ fastPath }) => (fastPath === null ? null : Number(fastPath.isOn)),
+  ),
+  ofReport(
+    'edge_fast_path_packets_total',
+    'Packets since its start that an edge forwarded without the network stack.',
+    ({ fastPath }) => fastPath?.packets ?? null,
+  ),
   ofReport('edge_last_apply_seconds', 'How long the last change took.', ({ lastApplyMs }) =>
     lastApplyMs === null ? null : lastApplyMs / 1_000,
   ),

@@ -15,6 +15,7 @@ import { type Attempt, recordAttempt } from '../attempt.ts';
 import type { ServerCall } from '../require-server.ts';
 import type { NodeCalls, Silence } from '../nodes/calls.ts';
 import { loadServer, type ServerRow } from '../store.ts';
+import { callerRef } from './caller-rights.ts';
 
 /** Answers of a node but for refusals, which are thrown as problems. */
 type Answered = Exclude<FileAnswer, { readonly kind: 'refused' }>;
@@ -105,7 +106,8 @@ export function askNode(
   operation: FileOperation,
 ): Promise<FileAnswer | Silence> {
   const rights = fileRightsOf(call.by, server.uuid);
-  const message = { rights, actor: keyActor(call).name.slice(0, 255), operation };
+  const actor = keyActor(call).name.slice(0, 255);
+  const message = { rights, actor, caller: callerRef(call.by), operation };
   return calls.files(server, message, calls.timeouts.instructMs);
 }
 
@@ -166,6 +168,7 @@ const ACTIONS = {
   emptyBin: 'files.empty-bin',
   archive: 'files.archive',
   unpack: 'files.unpack',
+  pull: 'files.pull',
   listJobs: 'files.jobs',
   cancelJob: 'files.cancel',
   tag: 'files.read',
@@ -186,10 +189,17 @@ function summaryOf(operation: FileOperation): Readonly<Record<string, unknown>> 
   for (const [name, value] of Object.entries<unknown>(operation)) {
     if (name === 'kind' || name === 'ticket') continue;
     if (name === 'content') summary['size'] = Math.floor((String(value).length * 3) / 4);
+    else if (name === 'url') summary['url'] = withoutQuery(String(value));
     else summary[name] = Array.isArray(value) ? value.slice(0, MAX_NAMED) : value;
     if (Array.isArray(value) && value.length > MAX_NAMED) summary['of'] = value.length;
   }
   return summary;
+}
+
+/** A URL as others may read it: the query of one that was signed lets anyone fetch what it names. */
+function withoutQuery(text: string): string {
+  const url = URL.parse(text);
+  return url === null ? '' : `${url.origin}${url.pathname}${url.search === '' ? '' : '?…'}`;
 }
 
 /** What became of a change, for its audit entry. */

@@ -1,3 +1,4 @@
+import { parseHttpUrl } from '@portcullis/core/net/public-url.ts';
 import { MAX_CONTENT_BYTES } from '@portcullis/contract/schemas/x1-files.ts';
 import type { CallOf, Handlers } from '../../http/operations/handlers.ts';
 import { invalidValue, Problem } from '../../problem.ts';
@@ -7,14 +8,7 @@ import { expectedOf, IN_QUERY, pathOf } from './input.ts';
 import { receiveFile } from './receive.ts';
 import { sendArchive, sendFile } from './send.ts';
 import type { FileStreams } from './streams.ts';
-import {
-  changedView,
-  contentView,
-  deletedView,
-  entryView,
-  jobView,
-  uploadView,
-} from './views.ts';
+import { changedView, contentView, deletedView, entryView, jobView, uploadView } from './views.ts';
 
 /** The x1 operations on the files of a game server. */
 export type FileHandlers = Pick<
@@ -27,6 +21,7 @@ export type FileHandlers = Pick<
   | 'copyFile'
   | 'archiveFiles'
   | 'unpackFile'
+  | 'pullFile'
   | 'deleteFiles'
   | 'setFileModes'
   | 'searchFiles'
@@ -52,6 +47,7 @@ export function createFileHandlers(calls: NodeCalls, streams: FileStreams): File
     ...createUploads(calls, streams),
     ...createChanges(calls),
     ...createJobs(calls),
+    ...createBeginnings(calls),
     ...createBin(calls),
   };
 }
@@ -198,6 +194,20 @@ function createJobs(calls: NodeCalls) {
       const { jobs } = await readFiles(calls, db, call, 'jobs', () => ({ kind: 'listJobs' }));
       return { status: 200, body: { data: jobs.map(jobView) } };
     },
+    async cancelFileJob(call, db) {
+      const { job: id } = call.params;
+      const { job } = await changeFiles(calls, db, call, 'job', () => {
+        if (!ID.test(id)) throw new Problem('not_found', 'There is no such job.');
+        return { kind: 'cancelJob', id };
+      });
+      return { status: 200, body: { data: jobView(job) } };
+    },
+  } satisfies Partial<FileHandlers>;
+}
+
+/** The operations that begin a job. */
+function createBeginnings(calls: NodeCalls) {
+  return {
     async copyFile(call, db) {
       const { from, to } = call.body;
       const { job } = await changeFiles(calls, db, call, 'job', () => ({
@@ -226,12 +236,14 @@ function createJobs(calls: NodeCalls) {
       }));
       return { status: 200, body: { data: jobView(job) } };
     },
-    async cancelFileJob(call, db) {
-      const { job: id } = call.params;
-      const { job } = await changeFiles(calls, db, call, 'job', () => {
-        if (!ID.test(id)) throw new Problem('not_found', 'There is no such job.');
-        return { kind: 'cancelJob', id };
-      });
+    async pullFile(call, db) {
+      const { url, path, replace = false } = call.body;
+      const { job } = await changeFiles(calls, db, call, 'job', () => ({
+        kind: 'pull',
+        url: urlOf(url),
+        path: pathOf(path, { pointer: '/path' }),
+        replace,
+      }));
       return { status: 200, body: { data: jobView(job) } };
     },
   } satisfies Partial<FileHandlers>;
@@ -263,6 +275,17 @@ function createBin(calls: NodeCalls) {
 
 function changed(answer: Parameters<typeof changedView>[0]) {
   return { status: 200, body: { data: changedView(answer) } };
+}
+
+/**
+ * The one spelling of a URL, without its fragment, which is no part of a request. Throws 422. Which hosts may be connected to,
+ * the node decides, which connects.
+ */
+function urlOf(text: string): string {
+  const url = parseHttpUrl(text);
+  if (!url.ok) throw invalidValue('The URL', { pointer: '/url' }, url.reason);
+  url.value.hash = '';
+  return url.value.href;
 }
 
 function folderOf({ path = '' }: { readonly path?: string }): string {

@@ -49,6 +49,7 @@ export function jobView({ startedAtMs, ...job }: FileJob) {
     state: job.state,
     started_at: momentView(startedAtMs),
     bytes: job.bytes,
+    total_bytes: job.totalBytes,
     entries: job.entries,
     notes: job.notes,
   };

@@ -64,7 +64,9 @@ game_servers:
     egg: test.json
     limits: { memory: 1024, cpu: 150, disk: 2048, swap: 512 }
     allocation: { ip: 198.51.100.10, port: 25565 }
-    crashes: { restart: false, within_seconds: 7 }
+    crashes: { restart: false, within_seconds: 7, tries: 3 }
+    start_with_host: never
+    stop_seconds: 90
     suspended: true
 `,
   );
@@ -81,8 +83,11 @@ game_servers:
     allocation: { ip: '198.51.100.10', port: 25_565 },
     ports: [],
     suspended: true,
-    crashes: { restart: false, withinMs: 7_000 },
+    crashes: { restart: false, withinMs: 7_000, tries: 3 },
+    startWithHost: 'never',
+    stopAfterMs: 90_000,
     buildEpoch: 1,
+    emptyFiles: null,
   });
   assert.ok(page.eggs[egg] !== undefined);
 });

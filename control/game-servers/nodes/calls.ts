@@ -56,7 +56,7 @@ export class NodeCalls {
   /** Asks a node for something about the files of a server. Never rejects. */
   files(
     { node, uuid }: ServerPlace,
-    message: Pick<FileCall, 'rights' | 'actor' | 'operation'>,
+    message: Pick<FileCall, 'rights' | 'actor' | 'caller' | 'operation'>,
     withinMs: number,
   ): Promise<FileAnswer | Silence> {
     const request = { kind: 'node.files', withinMs, uuid, ...message } as const;

@@ -15,6 +15,7 @@ import { AgentScopes, type BoundRequest } from '../../agents/scope.ts';
 import type { Db } from '../../db/database.ts';
 import { isUnavailable } from '../../db/failure.ts';
 import type { GameServerEvents } from '../events.ts';
+import { loadCallerRights } from '../files/caller-rights.ts';
 import { loadPage } from './assignments.ts';
 import type { PowerStates } from './power-states.ts';
 import { loadNode, recordHeartbeat, recordHello } from './store.ts';
@@ -76,6 +77,10 @@ export class NodeHandler {
       case 'sftp.login':
       case 'sftp.check':
         return this.#deps.sftp.answer(name, request);
+      case 'files.check': {
+        const rights = await loadCallerRights(this.#deps.db, name, request.callers);
+        return { kind: 'files.rights', rights };
+      }
       default:
         return refuse('unsupported', 'This control plane does not know that kind of message.');
     }

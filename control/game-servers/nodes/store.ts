@@ -1,13 +1,15 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type {
+  EmptyFiles,
   ServerAssignment,
   ServerLimits,
   ServerPort,
   ServerResources,
+  StartWithHost,
 } from '@portcullis/core/game-servers/power.ts';
 import type { NodeEngine, ServerBuild } from '@portcullis/link/messages/node.ts';
 import type { BuildState } from '../../db/schema.ts';
-import type { Db, Tx } from '../../db/database.ts';
+import type { Db, Reader, Tx } from '../../db/database.ts';
 import { lockClause, noteLock } from '../../db/locks.ts';
 import { LIMITS } from '../limits.ts';
 import { settleReported, type SettledPorts } from '../openings/settle.ts';
@@ -106,7 +108,8 @@ async function recordBuilds(
   const { rows } = await sql<ChangedBuild>`
     update game_servers set build_state = reported.state, build_reason = reported.reason,
            build_log = coalesce(reported.log, build_log),
-           identifier = case when reported.state = 'built' then left(reported.uuid::text, 8) end
+           identifier = case when reported.state = 'built' then left(reported.uuid::text, 8) end,
+           empty_files = case when reported.state <> 'built' then empty_files end
       from unnest(${builds.map((b) => b.uuid)}::uuid[], ${builds.map((b) => b.epoch)}::integer[],
                   ${builds.map((b) => b.state)}::text[], ${builds.map((b) => b.reason)}::text[],
                   ${builds.map((b) => b.log)}::text[]) as reported (uuid, epoch, state, reason, log)
@@ -170,22 +173,44 @@ interface AssignmentRow {
   readonly suspended: boolean;
   readonly restart: boolean;
   readonly withinMs: number;
+  readonly tries: number;
+  readonly startWithHost: StartWithHost;
+  readonly stopSeconds: number | null;
   readonly buildEpoch: number;
+  readonly emptyFiles: EmptyFiles | null;
 }
 
 /** Every server of a node, by uuid. */
-export async function loadAssignments(db: Db | Tx, nodeId: number): Promise<ServerAssignment[]> {
+export function loadAssignments(db: Db | Tx, nodeId: number): Promise<ServerAssignment[]> {
+  return loadAssigned(db, sql`s.node_id = ${nodeId}`);
+}
+
+/** One server as its node must run it; for what is said of it. Null if there is none. */
+export async function loadAssignment(
+  db: Reader | Tx,
+  uuid: string,
+): Promise<ServerAssignment | null> {
+  const [found = null] = await loadAssigned(db, sql`s.uuid = ${uuid}`);
+  return found;
+}
+
+async function loadAssigned(
+  db: Db | Reader | Tx,
+  which: RawBuilder<unknown>,
+): Promise<ServerAssignment[]> {
   const { rows } = await sql<AssignmentRow>`
     select s.uuid, o.slug as organisation, s.name, s.egg_digest as egg, s.image, s.variables,
            ${LIMITS} as limits, host(s.ip) as ip, s.port, s.ports,
-           s.suspended, s.crash_restart as restart, s.crash_within_ms as "withinMs",
-           s.build_epoch as "buildEpoch"
+           s.suspended, s.crash_restart as restart, s.crash_within_ms as "withinMs", s.crash_tries as tries,
+           s.start_with_host as "startWithHost", s.stop_seconds as "stopSeconds",
+           s.build_epoch as "buildEpoch", s.empty_files as "emptyFiles"
       from game_servers s join organisations o on o.id = s.organisation_id
-     where s.node_id = ${nodeId} order by s.uuid`.execute(db);
-  return rows.map(({ ip, port, restart, withinMs, ...row }) => ({
+     where ${which} order by s.uuid`.execute(db);
+  return rows.map(({ ip, port, restart, withinMs, tries, stopSeconds, ...row }) => ({
     ...row,
     allocation: { ip, port },
-    crashes: { restart, withinMs },
+    crashes: { restart, withinMs, tries },
+    stopAfterMs: stopSeconds === null ? null : stopSeconds * 1_000,
   }));
 }
 

@@ -104,6 +104,10 @@ export const RESOURCES = {
   uptimeMs: 61_000,
 } as const;
 
-export function stateAnswer(state: ServerState, problem: string | null = null): NodeAnswer {
-  return { kind: 'state', state, resources: RESOURCES, problem };
+export function stateAnswer(
+  state: ServerState,
+  problem: string | null = null,
+  launched: Readonly<Record<string, string>> | null = null,
+): NodeAnswer {
+  return { kind: 'state', state, resources: RESOURCES, problem, launched };
 }

@@ -40,6 +40,8 @@ export interface EdgeReadiness {
     readonly xdp: string;
     readonly reason: string | null;
   }[];
+  /** Whether answered flows are forwarded without the network stack, and why not. Null without an early drop. */
+  readonly fast_path: { readonly on: boolean; readonly reason: string | null } | null;
   readonly problems: readonly string[];
 }
 

@@ -181,6 +181,14 @@ test('a holding is whole by PUT, keeps its start to the millisecond, and has its
   });
   assert.match(since, /^\d{4}-/);
   assert.deepEqual(await startOf(), began);
+  const end = '2027-01-01T00:00:00.75+00:00';
+  assert.deepEqual(
+    dataOf<Holding>(await patch(one, { until: end })).until,
+    '2027-01-01T00:00:00.750+00:00',
+  );
+  const { rows: ends } = await sql<{ until: string }>`
+    select upper(during)::text as until from holdings where id = ${id}`.execute(db);
+  assert.equal(ends[0]?.until, '2027-01-01 00:00:00.75+00');
   assertRefused(await operator.put(`${HIVE}/holdings/4711`, FREE), 404, 'not_found');
   assertRefused(await operator.put(`${ACME}/holdings/${id}`, FREE), 404, 'not_found');
 });

@@ -29,7 +29,7 @@ export function createServerHandlers(library: EggLibrary): Pick<Handlers, Names>
         const found = await requireServer(call, tx);
         batch.requireOwn(found.owner, `The server ${found.object.name}`);
         // Audited by itself, as for an organisation.
-        await reinstallServer(tx, found.object.uuid, operatorActor(call));
+        await reinstallServer(tx, found.object.uuid, operatorActor(call), call.query.files);
         const current = await requireServer(call, tx);
         return answerOf(tx, server, { current, isNew: false, generation: null, secret: null });
       }),

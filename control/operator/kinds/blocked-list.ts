@@ -20,6 +20,7 @@ import {
   type Wanted,
 } from '../kind.ts';
 import { showCidr } from '../forms.ts';
+import { momentTextOf } from '../moments.ts';
 import { placeAll, shorten } from './placing.ts';
 
 type Source = BlockedListObject['sources'][number];
@@ -169,7 +170,7 @@ async function loadLists(
   const { rows } = await sql<ListRow>`
     select min(b.id) as id, o.id as "organisationId", o.slug as organisation, ${TARGET} as target, b.owner,
            json_agg(json_build_object('source', b.source, 'note', b.note, 'expires_at',
-             to_char(b.expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"+00:00"')) order by b.id) as sources,
+             ${momentTextOf(sql`b.expires_at`)}) order by b.id) as sources,
            json_agg(json_build_object('source', b.source, 'holdingId', b.holding_id)) as rows
       from blocked_sources b join organisations o on o.id = b.organisation_id
       left join holdings h on h.id = b.holding_id

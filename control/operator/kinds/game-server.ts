@@ -7,6 +7,7 @@ import { findEgg } from '../library/eggs.ts';
 import { admitServer } from '../places.ts';
 import { type Beside, defineKind, type Outside, type Refuse } from '../kind.ts';
 import { explainClosedPorts } from './closed-ports.ts';
+import { withSettings } from '../people-settings.ts';
 import {
   hasOtherPorts,
   PRIMARY,
@@ -42,7 +43,11 @@ export const besideServer: Required<Beside<StoredServer['facts']>> = {
     if (externalId === undefined) return;
     await sql`update game_servers set external_id = ${externalId} where uuid = ${uuid}`.execute(tx);
   },
-  show: ({ externalId, build }) => ({ external_id: externalId, build }),
+  show: ({ externalId, build, setByPeople }) => ({
+    external_id: externalId,
+    build,
+    set_by_people: setByPeople,
+  }),
 };
 
 export const server = defineKind<typeof SERVER, ServerObject, StoredServer['facts']>(SERVER, {
@@ -138,6 +143,7 @@ export const server = defineKind<typeof SERVER, ServerObject, StoredServer['fact
   },
   ending: ({ object: { node }, facts: { provisioned } }) =>
     provisioned ? `its files stay on ${node}` : '',
+  keeps: (object, { object: before, facts }) => withSettings(object, before, facts.setByPeople),
   inherit(object, before, refuse) {
     const { uuid, organisation } = before ?? object;
     if (organisation !== object.organisation) {

@@ -5,6 +5,7 @@ import type { Owner } from '../../db/schema.ts';
 import { setDefault } from '../../firewall/defaults/index.ts';
 import type { Batch } from '../../fleet/batch.ts';
 import type { Current, Wanted } from '../kind.ts';
+import { momentTextOf } from '../moments.ts';
 import { type Detected, fromDetected, toDetected } from './detection.ts';
 import { describeOrphans } from './holding-words.ts';
 
@@ -35,9 +36,6 @@ interface HoldingSearch {
 /** The moment of the transaction, in whole milliseconds, as in a Date. */
 const NOW = sql`date_trunc('milliseconds', now())`;
 
-const textOf = (time: RawBuilder<unknown>) =>
-  sql`to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"+00:00"')`;
-
 /** Every holding that is searched for, also past ones. */
 export async function loadHoldings(
   db: Db | Tx,
@@ -59,7 +57,7 @@ export async function loadHoldings(
     ), blocked as (${byCallers('blocked_sources')}
     )
     select h.id, h.slug as organisation, h.cidr::text as prefix, h.asn, h.service_id as service,
-           ${textOf(sql`lower(h.during)`)} as since, ${textOf(sql`upper(h.during)`)} as until, h.owner,
+           ${momentTextOf(sql`lower(h.during)`)} as since, ${momentTextOf(sql`upper(h.during)`)} as until, h.owner,
            case when d.owner = h.owner then d.action end as default, h.detection,
            case when d.owner <> h.owner then d.action end as "othersDefault",
            (coalesce(own.live, 0) + coalesce(assigned.live, 0) + coalesce(located.live, 0)
@@ -67,7 +65,7 @@ export async function loadHoldings(
            (own.holding_id is not null or assigned.holding_id is not null or located.holding_id is not null
              or defaulted.holding_id is not null or blocked.holding_id is not null) as "isReferenced",
            lower(h.during) < ${NOW} as "hasBegun", h.during @> ${NOW} as "isInEffect",
-           coalesce(upper(h.during) <= ${NOW}, false) as "isPast", ${textOf(NOW)} as now
+           coalesce(upper(h.during) <= ${NOW}, false) as "isPast", ${momentTextOf(NOW)} as now
       from wanted h
       left join own on own.holding_id = h.id
       left join assigned on assigned.holding_id = h.id

@@ -16,7 +16,7 @@ import {
 } from '@portcullis/core/firewall/rules/entry.ts';
 import { type Marks, readMarks } from '@portcullis/core/firewall/rules/marks.ts';
 import { countPorts, expandPorts, parsePortExpression } from '@portcullis/core/net/ports.ts';
-import { timeView } from '../../http/operations/view.ts';
+import { momentText } from '../moments.ts';
 import { NAMED_PORT, sentence } from '../forms.ts';
 import type { Refuse } from '../kind.ts';
 
@@ -158,5 +158,5 @@ export function filterEntry({ type, port, ...filter }: WantedFilter): FilterEntr
 }
 
 function markFields({ ref = null, expiresAt = null, note = null }: Partial<Marks>) {
-  return { ref, expires_at: expiresAt && timeView(expiresAt), note };
+  return { ref, expires_at: expiresAt && momentText(expiresAt), note };
 }

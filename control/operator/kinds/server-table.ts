@@ -6,6 +6,7 @@ import type { Batch } from '../../fleet/batch.ts';
 import { LIMIT_COLUMNS } from '../../game-servers/index.ts';
 import { lockNodes, settleOpenings } from '../../game-servers/openings/index.ts';
 import type { Current, Wanted } from '../kind.ts';
+import { changedSettings } from '../people-settings.ts';
 import { given, kindTable, named } from '../table.ts';
 
 /** The first port of every server, whatever else it is called. */
@@ -21,6 +22,8 @@ interface ServerFacts {
   /** Its node has installed it, so it has files. */
   readonly provisioned: boolean;
   readonly build: { readonly state: string; readonly reason: string | null };
+  /** Settings that its people set, as JSON pointers. */
+  readonly setByPeople: readonly string[];
 }
 export type StoredServer = Current<ServerObject, ServerFacts>;
 type WantedServer = Wanted<ServerObject, ServerFacts>;
@@ -64,6 +67,8 @@ export const serverTable = kindTable<ServerObject, ServerFacts>({
       write: (value) => sql`${value} <> 'false'`,
     },
     suspended: 'boolean',
+    start_with_host: 'text',
+    stop_seconds: 'integer',
     crashes: {
       restart: ['crash_restart', 'boolean'],
       within_seconds: {
@@ -72,6 +77,7 @@ export const serverTable = kindTable<ServerObject, ServerFacts>({
         read: (column) => sql`${column} / 1000`,
         write: (value) => sql`${value} * 1000`,
       },
+      tries: ['crash_tries', 'integer'],
     },
   },
   derived: {
@@ -85,6 +91,7 @@ export const serverTable = kindTable<ServerObject, ServerFacts>({
     eggProtocols: sql`(select egg -> 'protocols' from eggs where digest = game_servers.egg_digest)`,
     provisioned: sql`provisioned`,
     build: sql`jsonb_build_object('state', build_state, 'reason', build_reason)`,
+    setByPeople: sql`set_by_people`,
   },
 });
 
@@ -107,6 +114,7 @@ export async function saveServers(batch: Batch, many: readonly WantedServer[]): 
     many.map(({ object }) => object),
   );
   await requestBuilds(tx, uuidsOf(many.filter(isRebuilt)));
+  await forgetReplaced(tx, many);
   await touchManaged(batch, moved);
   await followPorts(batch, moved);
   await settleOpenings(batch, uuids);
@@ -150,6 +158,22 @@ function describePorts({ allocations: all }: ServerObject): string {
     .join('; ');
 }
 
+/** Settings of the people of a server that are replaced are no longer theirs. */
+async function forgetReplaced(tx: Tx, many: readonly WantedServer[]): Promise<void> {
+  const rows = many.flatMap(({ object, before }) => {
+    const { setByPeople: own = [] } = before?.facts ?? {};
+    if (before === null || own.length === 0) return [];
+    const changed = new Set(changedSettings(before.object, object));
+    const left = own.filter((pointer) => !changed.has(pointer));
+    return left.length === own.length ? [] : [{ uuid: object.uuid, own: left }];
+  });
+  if (rows.length === 0) return;
+  await sql`
+    update game_servers set set_by_people = array(select jsonb_array_elements_text(given.own))
+      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as given (uuid uuid, own jsonb)
+     where game_servers.uuid = given.uuid`.execute(tx);
+}
+
 /** Managed filters of service `s` that name ports of its servers. */
 const NAMES_PORTS = sql`s.managed_filters @? '$[*] ? (@.ports like_regex ":")'`;
 
@@ -170,6 +194,6 @@ async function requestBuilds(tx: Tx, uuids: readonly string[]): Promise<void> {
   if (uuids.length === 0) return;
   await sql`
     update game_servers set build_epoch = build_epoch + 1, build_state = 'waiting', build_reason = null,
-           build_log = null, identifier = null
+           build_log = null, identifier = null, empty_files = null
      where uuid = any(${uuids}::uuid[])`.execute(tx);
 }

@@ -22,8 +22,24 @@ const EGG: Egg = {
   configFiles: [],
   install: null,
   variables: [
-    { name: 'Name', env: 'NAME', defaultValue: 'My server', rules: ['required'] },
-    { name: 'Extra', env: 'EXTRA', defaultValue: '', rules: [] },
+    {
+      name: 'Name',
+      description: '',
+      viewable: false,
+      editable: false,
+      env: 'NAME',
+      defaultValue: 'My server',
+      rules: ['required'],
+    },
+    {
+      name: 'Extra',
+      description: '',
+      viewable: false,
+      editable: false,
+      env: 'EXTRA',
+      defaultValue: '',
+      rules: [],
+    },
   ],
   capabilities: [],
   protocols: ['tcp', 'udp'],
@@ -41,8 +57,11 @@ const SERVER: ServerAssignment = {
   allocation: { ip: '198.51.100.10', port: 25_565 },
   ports: [],
   suspended: false,
-  crashes: { restart: true, withinMs: 60_000 },
+  crashes: { restart: true, withinMs: 60_000, tries: 1 },
+  startWithHost: 'as_before',
+  stopAfterMs: null,
   buildEpoch: 1,
+  emptyFiles: null,
 };
 const SURROUNDINGS = { timeZone: 'Europe/Berlin', location: 'node-1' };
 
@@ -122,6 +141,9 @@ describe('the launch of a server', () => {
     const variables = ['STARTUP', 'SERVER_PORT', 'SERVER_IP', 'TZ', 'P_SERVER_UUID'].map((env) => ({
       name: env,
       env,
+      description: '',
+      viewable: false,
+      editable: false,
       defaultValue: 'egg',
       rules: [],
     }));
@@ -226,6 +248,9 @@ describe('the review of an egg', () => {
         {
           name: 'Name',
           env: 'NAME',
+          description: '',
+          viewable: false,
+          editable: false,
           defaultValue: '',
           rules: ['timezone', 'regex:/(?=z)/', 'regex:/a/'],
         },

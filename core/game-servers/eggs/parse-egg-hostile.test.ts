@@ -179,8 +179,24 @@ describe('an unusual egg file', () => {
     ]);
     const { variables, configFiles, done } = egg.value.egg;
     assert.deepEqual(variables, [
-      { name: 'A', env: 'A', defaultValue: 'true', rules: ['boolean'] },
-      { name: 'B', env: 'B', defaultValue: '', rules: [] },
+      {
+        name: 'A',
+        description: '',
+        viewable: false,
+        editable: false,
+        env: 'A',
+        defaultValue: 'true',
+        rules: ['boolean'],
+      },
+      {
+        name: 'B',
+        description: '',
+        viewable: false,
+        editable: false,
+        env: 'B',
+        defaultValue: '',
+        rules: [],
+      },
     ]);
     assert.deepEqual(configFiles, [
       {

@@ -20,7 +20,15 @@ const FILES = {
   },
 };
 const VARIABLES = [
-  { name: 'Map', env_variable: 'MAP', default_value: 'lake', rules: 'required|string|max:20' },
+  {
+    name: 'Map',
+    description: 'Where they play.',
+    env_variable: 'MAP',
+    default_value: 'lake',
+    rules: 'required|string|max:20',
+    user_viewable: 1,
+    user_editable: false,
+  },
 ];
 const RULE_LIST = VARIABLES.map((one) => ({ ...one, rules: one.rules.split('|') }));
 const STRINGS = {
@@ -98,9 +106,12 @@ describe('an egg file', () => {
         variables: [
           {
             name: 'Map',
+            description: 'Where they play.',
             env: 'MAP',
             defaultValue: 'lake',
             rules: ['required', 'string', 'max:20'],
+            viewable: true,
+            editable: false,
           },
         ],
         capabilities: [],

@@ -292,12 +292,27 @@ function readVariable(reader: Reader, fields: Fields, location: string): EggVari
   const given = fields['default_value'];
   return {
     name: name.trim(),
+    description: isBlank(fields['description'])
+      ? ''
+      : reader.text(fields['description'], `${location}.description`, MAX_TEXT).trim(),
     env,
     defaultValue: isBlank(given)
       ? ''
       : reader.scalarText(given, `${location}.default_value`, MAX_TEXT),
     rules: readRules(reader, fields['rules'], `${location}.rules`),
+    viewable: readFlag(reader, fields['user_viewable'], `${location}.user_viewable`),
+    editable: readFlag(reader, fields['user_editable'], `${location}.user_editable`),
   };
+}
+
+/** A boolean, which old exporters write as 0 or 1. What is absent is not allowed. */
+function readFlag(reader: Reader, value: unknown, location: string): boolean {
+  if (isBlank(value)) return false;
+  const text = reader.scalarText(value, location, 16);
+  if (text === 'true' || text === '1') return true;
+  return text === 'false' || text === '0'
+    ? false
+    : reader.refuse(location, `${shown(text)}: write true or false`);
 }
 
 function readRules(reader: Reader, value: unknown, location: string): readonly string[] {

@@ -84,7 +84,7 @@ export function parseRules(text: string): readonly string[] {
 
 /** The rules that are never checked, without duplicates. */
 export function unknownRules(rules: readonly string[]): readonly string[] {
-  const names = rules.map((rule) => nameOf(rule));
+  const names = rules.map((rule) => ruleName(rule));
   return [...new Set(names)].filter((name) => !READING.has(name) && !Object.hasOwn(RULES, name));
 }
 
@@ -96,12 +96,12 @@ export function breach(
   rules: readonly string[],
   compile: PatternCompiler | null,
 ): string | null {
-  const required = rules.some((rule) => nameOf(rule) === 'required');
+  const required = rules.some((rule) => ruleName(rule) === 'required');
   if (value === '' && !required) return null;
-  const context = { isNumber: rules.some((rule) => NUMBERS.has(nameOf(rule))), compile };
+  const context = { isNumber: rules.some((rule) => NUMBERS.has(ruleName(rule))), compile };
   for (const rule of rules) {
     if (rule.length > MAX_RULE) continue;
-    const name = nameOf(rule);
+    const name = ruleName(rule);
     const check = Object.hasOwn(RULES, name) ? RULES[name] : undefined;
     const broken = check?.(value, rule.slice(name.length + 1), context) ?? null;
     if (broken !== null) return broken;
@@ -109,7 +109,7 @@ export function breach(
   return null;
 }
 
-function nameOf(rule: string): string {
+export function ruleName(rule: string): string {
   const colon = rule.indexOf(':');
   return (colon === -1 ? rule : rule.slice(0, colon)).trim().toLowerCase();
 }
@@ -165,7 +165,7 @@ export function parsePattern(
 }
 
 /** A list as CSV, as Laravel reads it: in quotes a comma is text, and two quotes are one. */
-function listed(argument: string): string[] {
+export function listed(argument: string): string[] {
   const items: string[] = [];
   const form = /\s*(?:"((?:[^"]|"")*)"([^,]*)|([^,]*))(,|$)/gy;
   for (;;) {

@@ -93,9 +93,33 @@ describe('the rules of a variable', () => {
 
 describe('the variables of a server', () => {
   const variables = [
-    { name: 'Map', env: 'MAP', defaultValue: 'lake', rules: ['required', 'string', 'max:8'] },
-    { name: 'Admin', env: 'ADMIN', defaultValue: '', rules: ['required', 'string'] },
-    { name: 'Note', env: 'NOTE', defaultValue: '', rules: ['nullable', 'string'] },
+    {
+      name: 'Map',
+      description: '',
+      viewable: false,
+      editable: false,
+      env: 'MAP',
+      defaultValue: 'lake',
+      rules: ['required', 'string', 'max:8'],
+    },
+    {
+      name: 'Admin',
+      description: '',
+      viewable: false,
+      editable: false,
+      env: 'ADMIN',
+      defaultValue: '',
+      rules: ['required', 'string'],
+    },
+    {
+      name: 'Note',
+      description: '',
+      viewable: false,
+      editable: false,
+      env: 'NOTE',
+      defaultValue: '',
+      rules: ['nullable', 'string'],
+    },
   ];
 
   it('are validated, with each problem under the name of the variable', () => {
@@ -120,7 +144,15 @@ describe('the variables of a server', () => {
   });
 
   it('have the default if no value is given, and no variables that the egg does not define', () => {
-    const reserved = { name: 'Port', env: 'SERVER_PORT', defaultValue: '1', rules: [] };
+    const reserved = {
+      name: 'Port',
+      description: '',
+      viewable: false,
+      editable: false,
+      env: 'SERVER_PORT',
+      defaultValue: '1',
+      rules: [],
+    };
     assert.deepEqual(
       variableValues([...variables, reserved], {
         ADMIN: '',

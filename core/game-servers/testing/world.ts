@@ -15,7 +15,8 @@ export const SETTINGS: PowerSettings = {
   hasDone: true,
   slowStartMs: 300_000,
   stopTimes: { termAfterMs: 60_000, killAfterMs: 20_000 },
-  crashes: { restart: true, withinMs: 60_000 },
+  crashes: { restart: true, withinMs: 60_000, tries: 1 },
+  startWithHost: 'as_before',
 };
 
 type Pending = Extract<Effect, { kind: 'launch' | 'send_stop' | 'inspect' }>;
@@ -69,16 +70,28 @@ export class World {
     return this.instance && { ...this.instance, status: 'exited', exitCode };
   }
 
+  /** The host ends, and starts with the state of the agent on its disk. */
+  restartHost(): void {
+    this.instance = this.ends(255);
+    this.#forget();
+    const kept = JSON.parse(JSON.stringify(this.machine)) as MachineState;
+    this.#take(recover(kept, true), null, kept);
+  }
+
   /** The agent is killed and restarts with the state on its disk. A pending launch may have succeeded. */
   restartAgent(launchGotThrough: boolean): void {
     if (launchGotThrough && !this.isAlive && this.pending.some(({ kind }) => kind === 'launch')) {
       this.instance = this.begins();
     }
+    this.#forget();
+    const kept = JSON.parse(JSON.stringify(this.machine)) as MachineState;
+    this.#take(recover(kept), null, kept);
+  }
+
+  #forget(): void {
     this.pending = [];
     this.#timers.clear();
     this.#cancelled = false;
-    const kept = JSON.parse(JSON.stringify(this.machine)) as MachineState;
-    this.#take(recover(kept), null, kept);
   }
 
   /** Completes or fails the `index`th pending request; does nothing without one. */

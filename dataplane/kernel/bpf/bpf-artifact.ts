@@ -36,6 +36,7 @@ const INSTRUCTION_BYTES = 8;
 const SECTION_TYPES: Readonly<Record<string, ProgramType>> = {
   xdp: 'xdp',
   'xdp/greeting': 'xdp',
+  'xdp/forward': 'xdp',
   'tcx/egress': 'schedCls',
   'tcx/ingress': 'schedCls',
   'tcx/ingress/greeting': 'schedCls',

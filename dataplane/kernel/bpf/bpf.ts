@@ -257,6 +257,8 @@ export interface TestRun {
   readonly live?: { readonly batch: number };
   /** `native` is XDP, and the default. */
   readonly hook?: 'native' | 'tc';
+  /** Gets the packet as the program leaves it. At least as long as that. */
+  readonly result?: Buffer;
 }
 
 export interface TestResult {
@@ -264,13 +266,16 @@ export interface TestResult {
   readonly returned: number;
   /** Mean nanoseconds per run as measured by the kernel, without preemption. */
   readonly ns: number;
+  /** The length of the packet in `result`. */
+  readonly length: number;
 }
 
 /** Runs a program on a packet. */
-export function testRun({ program, packet, repeat, ingress, live, hook }: TestRun): TestResult {
+export function testRun(run: TestRun): TestResult {
+  const { program, packet, repeat, ingress, live, hook, result } = run;
   const attr = Buffer.alloc(ATTR_BYTES);
   const context = hook === 'tc' ? bufferContext(ingress ?? 0) : xdpContext(packet, ingress ?? 0);
-  keepAlive(attr, packet, context);
+  keepAlive(attr, packet, context, ...(result === undefined ? [] : [result]));
   attr.writeUInt32LE(program, 0);
   attr.writeUInt32LE(packet.length, 8);
   attr.writeBigUInt64LE(addressOf(packet), 16);
@@ -283,8 +288,16 @@ export function testRun({ program, packet, repeat, ingress, live, hook }: TestRu
     attr.writeUInt32LE(TEST_LIVE_FRAMES, 64);
     attr.writeUInt32LE(live.batch, 72);
   }
+  if (result !== undefined) {
+    attr.writeUInt32LE(result.length, 12);
+    attr.writeBigUInt64LE(addressOf(result), 24);
+  }
   call('programTestRun', attr);
-  return { returned: attr.readUInt32LE(4), ns: attr.readUInt32LE(36) };
+  return {
+    returned: attr.readUInt32LE(4),
+    ns: attr.readUInt32LE(36),
+    length: attr.readUInt32LE(12),
+  };
 }
 
 /** struct xdp_md: data, data_end, data_meta, ingress_ifindex, rx_queue_index, egress_ifindex */

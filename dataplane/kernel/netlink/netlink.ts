@@ -4,7 +4,7 @@ import { errno, libc, SystemError } from '../native.ts';
 import { type Message, messagesOf } from './netlink-message.ts';
 
 /** Netlink protocols that the edge uses. Source: include/uapi/linux/netlink.h. */
-export const NETLINK = { route: 0, netfilter: 12 } as const;
+export const NETLINK = { route: 0, xfrm: 6, netfilter: 12, generic: 16 } as const;
 
 const AF_NETLINK = 16;
 const SOCK_RAW = 3;

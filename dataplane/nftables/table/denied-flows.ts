@@ -55,7 +55,8 @@ export const REPLIES = 'replies';
 /** After source NAT (100), where the server's address is the one that clients use. */
 const AFTER_SOURCE_NAT = 110;
 
-export function deniedFlowChains(): RenderedChain[] {
+/** `skip`: statements that accept packets which no protected host sends. */
+export function deniedFlowChains(skip: readonly string[]): RenderedChain[] {
   return [
     ...FAMILIES.flatMap((family) =>
       (['in', 'out'] as const).flatMap((way) => [
@@ -68,6 +69,7 @@ export function deniedFlowChains(): RenderedChain[] {
       name: 'denied_flows_out',
       statements: [
         `type filter hook postrouting priority ${AFTER_SOURCE_NAT}; policy accept;`,
+        ...skip,
         // A reply to a connection that the client opened.
         'ct direction reply accept',
         ...lookups('out'),

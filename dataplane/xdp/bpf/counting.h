@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* Counts packets to watched destinations, by vector where the agent requests it. Decides nothing. */
 #ifndef PORTCULLIS_COUNTING_H
 #define PORTCULLIS_COUNTING_H
@@ -331,8 +332,11 @@ INLINE struct watched *find_followed(const struct seen *p)
 	return p->family == 4 ? bpf_map_lookup_elem(&watched_4, p->local) : bpf_map_lookup_elem(&watched_6, p->local);
 }
 
-/* `is_counted`: a rule of the destination address dropped and counted the packet; only its vector is missing. */
-INLINE void count_seen(const struct seen *p, int is_counted)
+/*
+ * `is_counted`: a rule of the destination address dropped and counted the packet; only its vector is missing. Returns
+ * whether the address has counted vectors: it may be under attack.
+ */
+INLINE int count_seen(const struct seen *p, int is_counted)
 {
 	u32 vector = vector_of(p);
 	struct watched *followed = find_followed(p);
@@ -343,7 +347,7 @@ INLINE void count_seen(const struct seen *p, int is_counted)
 	} else {
 		struct watched *network = find_around(p);
 		if (!network)
-			return;
+			return 0;
 		around = network->around;
 		if (!is_counted)
 			vote(p);
@@ -352,10 +356,11 @@ INLINE void count_seen(const struct seen *p, int is_counted)
 		add_to_cell(cell ? cell : around, vector, p->packets, p->length);
 	u32 shift = is_counted ? counting_now.vector_shift & 31 : 0;
 	u64 bytes = (u64)p->length << shift;
-	int reported = add_class(cell, vector, p->packets, bytes);
-	reported |= add_class(around, vector, p->packets, bytes);
+	int is_busy = add_class(cell, vector, p->packets, bytes);
+	int reported = is_busy | add_class(around, vector, p->packets, bytes);
 	if (UNLIKELY(reported))
 		sample_reported(p, shift);
+	return is_busy;
 }
 
 INLINE int is_reported(u32 address_hash)

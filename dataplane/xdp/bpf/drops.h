@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* Packets that pass whatever the rules say, and the records of drops. */
 #ifndef PORTCULLIS_DROPS_H
 #define PORTCULLIS_DROPS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * Early drop: drops packets that nftables would drop too, by the packet itself and the rules of this edge. Passes all
  * others. It only saves time: nftables evaluates what passes. Packets that cannot be read here (fragments, unknown
@@ -7,6 +8,7 @@
 #include "counting.h"
 #include "drops.h"
 #include "flows.h"
+#include "forward.h"
 #include "greetings.h"
 #include "lines.h"
 #include "rules.h"
@@ -91,8 +93,11 @@ INLINE int evaluate_whole(void *ctx, enum hook hook)
 	u32 slot = 0;
 	u32 verdict = evaluate(p, s->flags, &slot);
 	p->slot = slot;
-	if (!(verdict & DROP))
-		return verdict & HAS_FILTERS && p->protocol == UDP ? MUST_GREET : XDP_PASS;
+	if (!(verdict & DROP)) {
+		if (p->protocol != UDP)
+			return XDP_PASS;
+		return verdict & HAS_FILTERS ? MUST_GREET : verdict & IS_EXACT ? ACCEPTED : XDP_PASS;
+	}
 	if (must_pass(s, p))
 		return XDP_PASS;
 	return count_drop(ctx, hook, s, DROP_REASON(verdict), slot, verdict & OF_NETWORK);
@@ -109,12 +114,12 @@ INLINE int evaluate_greeting(void *ctx, enum hook hook)
 	return count_drop(ctx, hook, s, REASON_GREETINGS, p->slot, 0);
 }
 
-/* The verdict is decided. `action` may be REPORTED. */
+/* The verdict is decided. `action` may be REPORTED or ACCEPTED. */
 INLINE int count_rest(void *ctx, enum hook hook, int action)
 {
 	struct seen *p = counting_now.watching && action != COUNTED ? begin_seen() : 0;
 	if (!p)
-		return action < 0 ? XDP_DROP : action;
+		return action == ACCEPTED || action >= 0 ? action : XDP_DROP;
 	/* A value in a map is unknown to the verifier, so it checks the following code once. */
 	p->action = action;
 	p->packets = packets_in(ctx, hook) << (action == REPORTED ? counting_now.vector_shift & 31 : 0);
@@ -125,9 +130,12 @@ INLINE int count_rest(void *ctx, enum hook hook, int action)
 	u32 before = bounded(p->network, 32);
 	void *at = data_of(ctx, hook) + before, *end = end_of(ctx, hook);
 	u32 there = length_of(ctx, hook) - before;
-	if (network.ethertype == ETHERTYPE_IP ? see_4(at, end, there, INGRESS, p)
-					      : network.ethertype == ETHERTYPE_IPV6 && see_6(at, end, there, INGRESS, p))
-		count_seen(p, p->action == REPORTED);
+	/* The network stack counts the connections of an address that may be under attack. */
+	if ((network.ethertype == ETHERTYPE_IP
+		     ? see_4(at, end, there, INGRESS, p)
+		     : network.ethertype == ETHERTYPE_IPV6 && see_6(at, end, there, INGRESS, p)) &&
+	    count_seen(p, p->action == REPORTED) && p->action == ACCEPTED)
+		return XDP_PASS;
 	return p->action == REPORTED ? XDP_DROP : p->action;
 }
 
@@ -151,7 +159,13 @@ INLINE int receive(void *ctx, enum hook hook)
 		action = XDP_PASS;
 	}
 	BARRIER();
-	return count_rest(ctx, hook, action);
+	action = count_rest(ctx, hook, action);
+	if (action != ACCEPTED)
+		return action;
+	/* Does not return, unless the agent is gone. */
+	if (hook == AT_XDP && forwarding_now.until)
+		bpf_tail_call(ctx, &forwarders, 0);
+	return XDP_PASS;
 }
 
 SEC("xdp")
@@ -172,6 +186,13 @@ SEC("xdp/greeting")
 int early_drop_greeting(struct xdp_md *ctx)
 {
 	return receive_greeting(ctx, AT_XDP);
+}
+
+/* Also a program of its own. Gets packets that are evaluated and counted. */
+SEC("xdp/forward")
+int early_drop_forward(struct xdp_md *ctx)
+{
+	return forward(ctx);
 }
 
 /* The longest headers that are evaluated: Ethernet, two tags, IPv6 with options, TCP. */
@@ -244,6 +265,16 @@ INLINE void count_sent(struct __sk_buff *skb)
 		cell->sent_packets += skb->gso_segs ? skb->gso_segs : 1;
 }
 
+/* Packets that this host sends have no device that they entered by: 0. */
+INLINE int is_named(const struct settings *s, u32 ifindex)
+{
+	u32 differs = ifindex;
+#pragma unroll
+	for (int i = 0; i < NAMED_DEVICES; i++)
+		differs = s->named[i] == ifindex ? 0 : differs;
+	return ifindex && !differs;
+}
+
 /*
  * Marks flows of outgoing packets, so that their replies pass. Replies from open ports, open addresses and addresses
  * without rules are not marked, because nothing is dropped of their flows. So answered noise does not fill the table.
@@ -254,6 +285,9 @@ int remember_flow(struct __sk_buff *skb)
 {
 	void *end = (void *)(long)skb->data_end;
 	const struct settings *s = &settings_now;
+	/* From the outside to the protected side: it opens no flow of the protected side. */
+	if (is_named(s, skb->ingress_ifindex) && !is_named(s, skb->ifindex))
+		return -1;
 	count_sent(skb);
 	if (!(s->flags & KEEP_REPLIES))
 		return -1;
@@ -272,21 +306,29 @@ int remember_flow(struct __sk_buff *skb)
 	}
 	BARRIER();
 	u32 slot = 0;
-	u32 place = flow_place(p, s->seed);
+	u32 hash = flow_hash(p, s->seed);
+	u32 now = now_seconds();
+	struct pass *pass = p->protocol == UDP ? learn_pass(p, hash, skb->ifindex, now) : 0;
+	/* Evaluated once a second, whatever number of answers it sends. */
+	if (pass && pass->open == now && !(s->flags & MARKS_ALL))
+		return -1;
+	u32 place = hash & (FLOW_MARKS - 1);
 	u32 *flow = bpf_map_lookup_elem(&flow_marks, &place);
 	if (!flow)
 		return -1;
-	u32 now = now_seconds();
 	if (*flow == now)
 		return -1;
 	/* Only a SYN opens a connection; other packets renew its mark. */
 	if (p->protocol == TCP && !*flow && (p->flags & (TCP_SYN | TCP_ACK)) != TCP_SYN)
 		return -1;
-	if (!(s->flags & MARKS_ALL) && evaluate(p, s->flags, &slot) == OPEN)
+	if (!(s->flags & MARKS_ALL) && (evaluate(p, s->flags, &slot) & ~IS_EXACT) == OPEN) {
+		if (pass)
+			pass->open = now;
 		return -1;
+	}
 	hosts[host_place(address_hash(p))] = 1;
 	*flow = now;
 	return -1;
 }
 
-char license_of_this[] SEC("license") EXPORT = "Apache-2.0";
+char license_of_this[] SEC("license") EXPORT = "Dual MIT/GPL";

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* Evaluates rules. Included once for each family, with FAMILY (4 or 6) and WORDS (of an address). */
 #define JOIN(name, family) name##family
 #define JOINED(name, family) JOIN(name, family)
@@ -43,7 +44,7 @@ INLINE u32 OF_FAMILY(evaluate_)(const struct packet *p, u32 flags, u32 *slot)
 		verdict = OF_FAMILY(evaluate_listed_)(&small->head, small->rule, SMALL_RULES, p, key);
 		if (UNLIKELY(small->head.flags & MITIGATED))
 			verdict = after_mitigations(*slot, p, flags, verdict);
-		verdict |= filters_of(&small->head);
+		verdict |= policy_beyond(&small->head);
 		return SEEN_WHOLE(&small->head, version, check_of(p)) ? verdict : PASS;
 	}
 	struct OF_FAMILY(large) *large;
@@ -64,7 +65,7 @@ INLINE u32 OF_FAMILY(evaluate_)(const struct packet *p, u32 flags, u32 *slot)
 					      : OF_FAMILY(evaluate_listed_)(&large->head, large->rule, LARGE_RULES, p, key);
 	if (UNLIKELY(large->head.flags & MITIGATED))
 		verdict = after_mitigations(*slot, p, flags, verdict);
-	verdict |= filters_of(&large->head);
+	verdict |= policy_beyond(&large->head);
 	if (!small && verdict & DROP)
 		verdict |= OF_NETWORK;
 	return SEEN_WHOLE(&large->head, version, check_of(p)) ? verdict : PASS;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 #ifndef PORTCULLIS_FLOWS_H
 #define PORTCULLIS_FLOWS_H
 
@@ -31,7 +32,7 @@ INLINE u32 host_place(u32 address_hash)
 	return address_hash >> (32 - HOST_BITS);
 }
 
-INLINE u32 flow_place(const struct packet *p, u32 seed)
+INLINE u32 flow_hash(const struct packet *p, u32 seed)
 {
 	u32 hash = mixed(seed ^ p->protocol, p->local[0]);
 	hash = mixed(hash, p->remote[0]);
@@ -42,7 +43,12 @@ INLINE u32 flow_place(const struct packet *p, u32 seed)
 		}
 	if (p->protocol == TCP || p->protocol == UDP)
 		hash = mixed(hash, (u32)p->local_port << 16 | p->remote_port);
-	return finished(hash) & (FLOW_MARKS - 1);
+	return finished(hash);
+}
+
+INLINE u32 flow_place(const struct packet *p, u32 seed)
+{
+	return flow_hash(p, seed) & (FLOW_MARKS - 1);
 }
 
 INLINE u32 now_seconds(void)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* Greetings of filters: what an unvalidated source may send to a filtered port. */
 #ifndef PORTCULLIS_GREETINGS_H
 #define PORTCULLIS_GREETINGS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * The data that the agent writes and the programs read. dataplane/xdp/maps/layout.ts has the same in TypeScript, and a
  * test compares both. Fields are little-endian unless network order is stated. There is no implicit padding.
@@ -14,6 +15,7 @@ typedef unsigned long long u64;
 #define LARGE_RULES 128
 #define MAX_FORMS 16
 #define MANAGED_PORTS 10
+#define NAMED_DEVICES 8
 #define LINE_SECOND 0x85ebca6bu
 #define LINE_PORTS 6
 #define LINE_WORDS 2
@@ -61,7 +63,9 @@ struct line {
 #define LINE_PASSES (1u << 31)
 /* Too many ports or sources for `named`: more bits are in `wides`, at index `wide`. */
 #define LINE_WIDE (1u << 30)
-#define LINE_PLACE 0x3fffffffu
+/* As EXACT: a UDP packet that the line passes is accepted. */
+#define LINE_EXACT (1u << 29)
+#define LINE_PLACE 0x1fffffffu
 
 /* The bits of a line with many rules. */
 #define WIDE_WORDS 32
@@ -86,6 +90,8 @@ struct settings {
 	u32 unused;
 	/* Bits as in a line, of the ports that lines do not decide: management, and DHCP replies. */
 	u64 passing_ports[LINE_WORDS];
+	/* Indexes of the named devices. All 0: unknown, or more than fit. */
+	u32 named[NAMED_DEVICES];
 };
 /* Replies to flows of the protected side pass (sees: both). */
 #define KEEP_REPLIES 1u
@@ -130,6 +136,11 @@ struct head {
 #define MITIGATED 8u
 /* Ports have filters: `filtered` is looked up for UDP packets that the rules pass. */
 #define FILTERED 16u
+/*
+ * These rules are the whole policy of the address for UDP datagrams that are not fragmented: nftables accepts what they
+ * pass. No mitigation, filter or other limit applies to such a datagram.
+ */
+#define EXACT 32u
 
 /*
  * `match`: see KEY. The bits of `mask` within KEY are a mask; the verdict and its reason are above them. A rule on
@@ -347,6 +358,56 @@ struct counting {
 	/* The slot in `classes` of each cell, plus 1; 0 if its vectors are not counted. */
 	u32 classes[CELLS];
 };
+
+/*
+ * A UDP flow that the protected side has answered, so that its packets may be forwarded without the network stack. Times
+ * are seconds since boot plus 1. An index has PASS_WAYS places; without a free one the network stack forwards the flow.
+ */
+#define PASS_WAYS 2
+struct pass {
+	/* Odd while other fields change; it differs before and after. */
+	u32 version;
+	/*
+	 * The second of the last answer, of the last packet that the network stack got, and of the last evaluation by
+	 * which answers need no mark.
+	 */
+	u32 answered, slow, open;
+	/* In network order. */
+	u32 local[4], remote[4];
+	u32 ports;
+	u16 family, unused;
+	/* The device that the last answer left by. */
+	u32 ifindex;
+	/* The second in which the next hop was read, and its device; 0 without one. */
+	u32 hop_at, hop_device;
+	/* The traffic class, which routes may depend on: TOS of IPv4, the first word of IPv6. */
+	u32 class;
+	/* Of the next hop. `checks`: the UDP checksum is verified. */
+	u16 mtu, checks;
+	/* Of the next hop: the destination and source MAC addresses of its frames. */
+	u8 to[6], from[6];
+	/* The MAC address that packets of the flow are sent to. */
+	u8 own[6];
+	u16 unused_too[17];
+};
+struct passes {
+	struct pass of[PASS_WAYS];
+};
+
+/* Forwarding without the network stack. Until the second `until`; 0 is never. `mask`: the highest index in `passes`. */
+struct forwarding {
+	u32 until, mask;
+};
+
+/* A device that forwarded packets may enter by (PORT_IN) or leave by (PORT_OUT). */
+struct port {
+	u8 mac[6];
+	u16 flags;
+};
+#define PORT_IN 1
+#define PORT_OUT 2
+/* UDP checksums of packets that enter may be unfinished: the network stack finishes them. */
+#define PORT_CHECKS 4
 
 /* Both are powers of two. A flow mark is the time in seconds since boot (0: never); a host mark is 1. */
 #define FLOW_MARKS (1u << 21)

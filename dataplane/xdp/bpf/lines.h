@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* The fast path of most packets: see `struct line`. */
 #ifndef PORTCULLIS_LINES_H
 #define PORTCULLIS_LINES_H
@@ -13,6 +14,8 @@
 #define COUNTED -3
 /* Rules pass it, and a filter may drop it. */
 #define MUST_GREET -4
+/* UDP that nftables accepts. */
+#define ACCEPTED -5
 #define BARRIER() asm volatile("" ::: "memory")
 #define VERSION_OF(line) (*(const volatile u16 *)&(line)->version)
 #define IS_TCP_OR_UDP(protocol) ((protocol) < 32 && 1u << (protocol) & (1u << TCP | 1u << UDP))
@@ -92,8 +95,12 @@ INLINE int evaluate_by_line(void *ctx, enum hook hook, const struct settings *s,
 	int action = line->place & LINE_PASSES ? XDP_PASS : XDP_DROP;
 	if (UNLIKELY(has_both(line->ports[word] | s->passing_ports[word], port) || has_both(line->sources, source)))
 		action = look_closer(s, line, key, port, source);
-	if (action != XDP_DROP)
-		return action;
+	if (action != XDP_DROP) {
+		if (action != XDP_PASS || !(line->place & LINE_EXACT) || (family == 4 ? ip[9] : ip[6]) != UDP)
+			return action;
+		BARRIER();
+		return version && VERSION_OF(line) == version ? ACCEPTED : XDP_PASS;
+	}
 	u32 place = line->place & LINE_PLACE;
 	BARRIER();
 	if (!version || VERSION_OF(line) != version || !is_no_reply(s, ip, family, address_hash))

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* The maps of the programs. Sizes are minimal; the agent sets them as needed. */
 #ifndef PORTCULLIS_MAPS_H
 #define PORTCULLIS_MAPS_H
@@ -40,6 +41,12 @@ MAP(greetings, BPF_MAP_TYPE_ARRAY, 4, sizeof(struct greetings), GREETING_SETS, 0
 /* The program that evaluates greetings. An array holds programs of one type only. */
 MAP(greeters, BPF_MAP_TYPE_PROG_ARRAY, 4, 4, 1, 0);
 MAP(greeters_tc, BPF_MAP_TYPE_PROG_ARRAY, 4, 4, 1, 0);
+/* The program that forwards, as `greeters`. */
+MAP(forwarders, BPF_MAP_TYPE_PROG_ARRAY, 4, 4, 1, 0);
+MAP(passes, BPF_MAP_TYPE_ARRAY, 4, sizeof(struct passes), 64, 0);
+MAP(forwarding, BPF_MAP_TYPE_ARRAY, 4, sizeof(struct forwarding), 1, 0);
+MAP(ports, BPF_MAP_TYPE_HASH, 4, sizeof(struct port), 4096, BPF_F_NO_PREALLOC);
+MAP(forwarded, BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct counter), 1, 0);
 MAP(counters, BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct counters), REASONS, 0);
 MAP(samples, BPF_MAP_TYPE_RINGBUF, 0, 0, 262144, 0);
 MAP(flow_marks, BPF_MAP_TYPE_ARRAY, 4, 4, FLOW_MARKS, 0);
@@ -56,6 +63,7 @@ MAP(counting, BPF_MAP_TYPE_ARRAY, 4, sizeof(struct counting), 1, BPF_F_MMAPABLE)
 
 /* Data in maps with a single value, which is read directly without a lookup. */
 struct settings settings_now SEC("value:settings") EXPORT;
+struct forwarding forwarding_now SEC("value:forwarding") EXPORT;
 u8 hosts[HOST_MARKS] SEC("value:host_marks") EXPORT;
 struct suspect suspects_now[SUSPECTS] SEC("value:suspects") EXPORT;
 struct counting counting_now SEC("value:counting") EXPORT;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* The fields of a packet that a verdict needs, and their parser. Packets that cannot be parsed pass. */
 #ifndef PORTCULLIS_PACKET_H
 #define PORTCULLIS_PACKET_H

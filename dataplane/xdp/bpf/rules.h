@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* The rules of a destination. */
 #ifndef PORTCULLIS_RULES_H
 #define PORTCULLIS_RULES_H
@@ -18,6 +19,8 @@ INLINE u64 port_bit(u32 key)
 #define OF_NETWORK (1u << 8)
 /* Ports of the destination have filters. Not OPEN: replies from it are marked, so that what it answers is known. */
 #define HAS_FILTERS (1u << 9)
+/* Without DROP: nftables accepts the packet if it is UDP. */
+#define IS_EXACT (1u << 10)
 
 INLINE u32 verdict_of(u32 mask, u32 any_source)
 {
@@ -32,9 +35,9 @@ INLINE u32 fallback_of(const struct head *head)
 }
 
 /* Without a branch, which would double what the verifier checks. */
-INLINE u32 filters_of(const struct head *head)
+INLINE u32 policy_beyond(const struct head *head)
 {
-	return (u32)(head->flags & FILTERED) << 5;
+	return (u32)(head->flags & (FILTERED | EXACT)) << 5;
 }
 
 INLINE u64 source_bit(const struct packet *p)

@@ -52,7 +52,7 @@ export class EarlyCompilation {
       const good = goodGenerations.get(name);
       if (good === undefined) return [name, this.#compile(policy)];
       // Keeps the old version if nftables still has it.
-      return [name, good > 0 ? this.#targets.get(name) : undefined];
+      return [name, good > 0 ? inexact(this.#targets.get(name)) : undefined];
     });
     this.#policies = policies;
     this.#refused = goodGenerations;
@@ -77,4 +77,9 @@ export class EarlyCompilation {
       throw error;
     }
   }
+}
+
+/** nftables may have another version. */
+function inexact(target: EarlyTarget | undefined): EarlyTarget | undefined {
+  return target?.isExact === true ? { ...target, isExact: false } : target;
 }

@@ -8,6 +8,9 @@ import {
   setsReason,
 } from '../../compile/match.ts';
 import { intoLevels, prune } from '../../compile/program.ts';
+import { FILTERS } from '@portcullis/core/filters/catalogue.ts';
+import { BITS } from '@portcullis/core/net/address.ts';
+import type { Cidr } from '@portcullis/core/net/cidr.ts';
 import { addressBytes, keyMask, LAYOUT, maskBytes, packetKey } from '../maps/layout.ts';
 import { greetedPortsOf } from './greetings.ts';
 import { statelessDropsOf } from './stateless-drops.ts';
@@ -29,18 +32,31 @@ export function compileEarly(policy: Policy): EarlyTarget {
     cidr,
     statelessDrops: statelessDropsOf(policy, cidr.family),
     greetedPorts: greetedPortsOf(policy, cidr),
+    isExact: false,
   };
+  const isExact = hasRulesOnly(policy, cidr);
   const { kept } = prune(ordered);
   if (kept.length <= LAYOUT.LARGE_RULES) {
     const { order, portless } = portsLast(kept);
     const rules = order.map((index) => earlyRule(kept[index] as MatchRule, reasonOf));
     const listed = { kind: 'listed', rules, portless, fallback } as const;
-    return { ...common, rules: listed, spilled: [], unions: unionsOf(kept) };
+    return { ...common, rules: listed, spilled: [], unions: unionsOf(kept), isExact };
   }
   // Source sets cannot be hash look-ups, so nftables evaluates them.
   const byPacket = prune(ordered.filter((rule) => rule.source?.kind !== 'sets')).kept;
   const early = byPacket.map((rule) => earlyRule(rule, reasonOf));
-  return { ...common, ...spill(byPacket, early, fallback), unions: new Map() };
+  const spilled = spill(byPacket, early, fallback);
+  const isWhole = spilled !== TOO_COMPLEX && kept.every(({ source }) => source?.kind !== 'sets');
+  return { ...common, ...spilled, unions: new Map(), isExact: isExact && isWhole };
+}
+
+/**
+ * Whether nothing but rules applies to UDP. Not for prefixes: an address in them may have a policy that only nftables
+ * has.
+ */
+function hasRulesOnly({ mitigations, filters }: Policy, cidr: Cidr): boolean {
+  if (cidr.length !== BITS[cidr.family] || mitigations.length > 0) return false;
+  return filters.every(({ type }) => FILTERS.find((one) => one.type === type)?.udp === null);
 }
 
 /** Everything passes to nftables. */

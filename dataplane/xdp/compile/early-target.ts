@@ -22,6 +22,8 @@ export interface EarlyTarget {
   readonly statelessDrops: readonly StatelessDrop[];
   /** Filtered ports, which are evaluated after the rules. */
   readonly greetedPorts: readonly GreetedPort[];
+  /** The rules are the whole policy for UDP: nftables accepts what they pass, unless it is fragmented. */
+  readonly isExact: boolean;
 }
 
 /** A UDP port that drops what an unvalidated source sends, unless it fits one of these. */

@@ -140,6 +140,16 @@ export class Attachments {
     });
   }
 
+  /** Indexes of the named devices that are there. */
+  get indexes(): number[] {
+    return [...this.#current.values()].flatMap((device) => device?.ifindex ?? []);
+  }
+
+  /** Indexes of the devices with our program in their driver. */
+  get native(): number[] {
+    return [...this.#attached].flatMap(([ifindex, { xdp }]) => (xdp === 'native' ? ifindex : []));
+  }
+
   /** Whether there are named devices, and all packets that enter by them are seen. */
   get isComplete(): boolean {
     return this.#modes.size > 0 && [...this.#modes.values()].every(({ xdp }) => xdp !== 'none');

@@ -52,6 +52,15 @@ export interface EarlyDropDriver {
   watch(ifindexes: readonly number[]): number[];
   /** Whether exactly these devices are watched. */
   watchesExactly(ifindexes: readonly number[]): boolean;
+  /**
+   * Forwards answered flows between these devices without the network stack, for some seconds unless called again. Null
+   * stops it at once.
+   */
+  forward(ports: readonly ForwardPort[] | null): void;
+  /** Why answered flows cannot be forwarded, or null. Known after the first `load`. */
+  forwardObstacle(): string | null;
+  /** The number of packets that were forwarded. */
+  forwarded(): number;
   /** Replies to these flows of the protected side pass. */
   remember(flows: Iterable<Flow>): void;
   /** Whether the kernel still holds what was loaded for this target. True if nothing is loaded. */
@@ -64,6 +73,10 @@ export interface EarlyDropDriver {
   samples(): (Sample & { readonly target: string })[];
   /** Evaluates a frame that enters by a device. For tests and explanations. */
   evaluate(frame: Buffer, ifindex: number): 'pass' | 'drop';
+  /** Evaluates a frame that enters by a device. Returns it as it is forwarded without the network stack, or null. For tests. */
+  forwardedFrame(frame: Buffer, ifindex: number): Buffer | null;
+  /** Watches a frame that leaves by a device. For tests. */
+  leave(frame: Buffer, ifindex: number): void;
   /** Everything stays in force, and the next driver takes it over. */
   close(): void;
 }
@@ -76,6 +89,8 @@ export interface EarlySettings {
   /** Marks also flows that leave open ports and addresses, because these are about to be closed. */
   readonly marksAll: boolean;
   readonly management: readonly ManagementPort[];
+  /** Indexes of the named devices that are there. */
+  readonly named: readonly number[];
   /** Protected VLANs on attached devices. Tags from the outer to the inner; 0 means none. */
   readonly vlans: readonly {
     readonly ifindex: number;
@@ -84,6 +99,19 @@ export interface EarlySettings {
   }[];
   /** The timeouts of connection tracking in seconds. */
   readonly remember: { readonly tcp: number; readonly udp: number; readonly other: number };
+}
+
+/** A device of the fast path. */
+export interface ForwardPort {
+  readonly ifindex: number;
+  /** Six bytes. */
+  readonly mac: Buffer;
+  /** Packets may enter by it. */
+  readonly isEntry: boolean;
+  /** Packets may leave by it. */
+  readonly isExit: boolean;
+  /** Packets that enter may have unfinished checksums. */
+  readonly needsChecks: boolean;
 }
 
 export type Attached =

@@ -2,7 +2,7 @@ import { parseAddress } from '@portcullis/core/net/address.ts';
 import { cidrOfAddress, containsCidr } from '@portcullis/core/net/cidr.ts';
 import { FakeCounterDriver } from '../../counters/fake-driver.ts';
 import type { EarlyTarget } from '../compile/early-target.ts';
-import type { Attached, EarlyDropDriver, EarlySettings } from './driver.ts';
+import type { Attached, EarlyDropDriver, EarlySettings, ForwardPort } from './driver.ts';
 import type { Flow } from '../flows/mark-keys.ts';
 import type { SlotCount } from '../maps/map-set.ts';
 import { Targets } from '../maps/targets.ts';
@@ -25,6 +25,8 @@ export interface FakeEarlyDrop extends EarlyDropDriver {
   readonly remembered: number;
   /** The programs of an earlier agent: they evaluate packets until the first `enforce`. */
   predecessor: (() => 'pass' | 'drop') | null;
+  /** The last argument of `forward`. */
+  readonly forwarding: readonly ForwardPort[] | null;
   /** Whether a UDP datagram to an IPv4 address passes, by ports of listed rules and remembered flows alone. */
   passes(to: string, port: number): boolean;
 }
@@ -45,6 +47,7 @@ class Fake implements FakeEarlyDrop {
     null;
   remembered = 0;
   predecessor: (() => 'pass' | 'drop') | null = null;
+  forwarding: readonly ForwardPort[] | null = null;
   readonly #counters = new FakeCounterDriver();
   readonly #all: Targets;
   #next: Map<string, EarlyTarget> | null = null;
@@ -140,6 +143,19 @@ class Fake implements FakeEarlyDrop {
     return JSON.stringify(ifindexes) === JSON.stringify(this.#watched);
   }
 
+  forward(ports: readonly ForwardPort[] | null): void {
+    this.#throwIfFailing();
+    this.forwarding = ports;
+  }
+
+  forwardObstacle(): null {
+    return null;
+  }
+
+  forwarded(): number {
+    return 0;
+  }
+
   remember(flows: Iterable<Flow>): void {
     for (const { local, localPort } of flows) {
       this.remembered++;
@@ -166,6 +182,14 @@ class Fake implements FakeEarlyDrop {
   }
 
   evaluate(): 'pass' {
+    throw new Error('the fake reads no frames; the kernel does');
+  }
+
+  forwardedFrame(): null {
+    throw new Error('the fake reads no frames; the kernel does');
+  }
+
+  leave(): void {
     throw new Error('the fake reads no frames; the kernel does');
   }
 

@@ -10,7 +10,8 @@ import { RingBuffer } from '../../kernel/bpf/ring-buffer.ts';
 import type { EarlyTarget } from '../compile/early-target.ts';
 import { XdpCounters } from '../counting/counter-driver.ts';
 import { CounterMaps } from '../counting/counter-maps.ts';
-import type { Attached, EarlyDropDriver, EarlySettings } from './driver.ts';
+import type { Attached, EarlyDropDriver, EarlySettings, ForwardPort } from './driver.ts';
+import { ForwardMaps } from '../forwarding/forward-maps.ts';
 import { AllDrops } from '../counting/drop-deltas.ts';
 import { type Flow, markNow, markKeys } from '../flows/mark-keys.ts';
 import { Egress } from '../devices/egress.ts';
@@ -34,6 +35,8 @@ import { NO_UNIONS, type UnionTable } from '../compile/unions.ts';
 const ARTIFACT = join(import.meta.dirname, '..', 'bpf', 'early-drop.bpf.json');
 /** XDP_DROP and TC_ACT_SHOT. */
 const DROPS: Readonly<Record<Hook, number>> = { native: 1, tc: 2 };
+/** XDP_REDIRECT. */
+const REDIRECTS = 4;
 /** The kernel runs no program on a shorter frame as at tc ingress: Ethernet and IPv4 headers. */
 const TC_FRAME_BYTES = 34;
 const SAMPLES_AT_ONCE = 500;
@@ -43,7 +46,11 @@ export interface KernelDriverOptions extends LinkOptions {
   readonly pins: string;
   /** The most targets, and the most elements of each map. The default is what the kernel has memory for. */
   readonly capacity?: number;
+  /** The number of answered flows to have places for. */
+  readonly flows?: number;
 }
+
+const FLOWS = 4_096;
 
 /** The time until memory that the kernel refused is requested again. */
 const RETRY_MS = 60_000;
@@ -63,6 +70,7 @@ interface Opened {
   readonly marks: Marks;
   readonly counting: CounterMaps;
   readonly counters: XdpCounters;
+  readonly forwarding: ForwardMaps;
   readonly shared: SharedMaps;
 }
 
@@ -221,6 +229,19 @@ class KernelDriver implements EarlyDropDriver {
     return this.#open().egress.isOn(ifindexes);
   }
 
+  forward(ports: readonly ForwardPort[] | null): void {
+    this.#open().forwarding.forward(ports);
+  }
+
+  forwardObstacle(): string | null {
+    const refusal = this.#set?.programs.forwardRefusal ?? null;
+    return refusal === null ? null : `this kernel does not take the program: ${refusal}`;
+  }
+
+  forwarded(): number {
+    return this.#open().forwarding.forwarded();
+  }
+
   remember(flows: Iterable<Flow>): void {
     const { maps, seed } = this.#open().marks;
     const { flow_marks, host_marks } = maps;
@@ -269,6 +290,18 @@ class KernelDriver implements EarlyDropDriver {
     return returned === DROPS[hook] ? 'drop' : 'pass';
   }
 
+  forwardedFrame(frame: Buffer, ifindex: number): Buffer | null {
+    const program = this.#programFor('native');
+    const result = Buffer.alloc(frame.length);
+    const run = testRun({ program, packet: frame, repeat: 1, ingress: ifindex, result });
+    return run.returned === REDIRECTS ? result.subarray(0, run.length) : null;
+  }
+
+  leave(frame: Buffer, ifindex: number): void {
+    const program = this.#loaded().programs.get('egress');
+    testRun({ program, hook: 'tc', packet: frame, repeat: 1, ingress: ifindex });
+  }
+
   close(): void {
     for (const one of [this.#previous, { set: this.#set, ring: this.#ring }]) this.#close(one);
     this.#prepared?.set.close();
@@ -277,6 +310,7 @@ class KernelDriver implements EarlyDropDriver {
     this.#opened?.egress.close();
     this.#opened?.marks.close();
     this.#opened?.counting.close();
+    this.#opened?.forwarding.close();
     this.#opened = null;
     this.#previous = null;
     this.#set = null;
@@ -374,8 +408,9 @@ class KernelDriver implements EarlyDropDriver {
       const links = new Links(pins, this.#options);
       const counting = new CounterMaps(this.#artifact.maps);
       const counters = new XdpCounters(counting, this.#drops);
-      const shared = { ...marks.maps, ...counting.maps };
-      this.#opened = { links, egress, marks, counting, counters, shared };
+      const forwarding = new ForwardMaps(this.#artifact.maps, this.#options.flows ?? FLOWS);
+      const shared = { ...marks.maps, ...counting.maps, ...forwarding.maps };
+      this.#opened = { links, egress, marks, counting, counters, forwarding, shared };
     }
     return this.#opened;
   }

@@ -12,10 +12,13 @@ import {
 } from '../counting/counter-maps.ts';
 import { GREETINGS_BYTES } from '../compile/greetings.ts';
 import { LAYOUT, valueBytes } from './layout.ts';
+import { FORWARDING_BYTES, PORT_BYTES } from '../forwarding/forward-maps.ts';
 import { LINE_BYTES, WIDE_BYTES } from './lines/encode.ts';
 import { SETTINGS_BYTES } from './settings.ts';
 import { STATELESS_DROP_BYTES } from '../compile/stateless-drops.ts';
 
+/** Two cache lines. */
+const PASS_BYTES = 128;
 const header = readFileSync(join(import.meta.dirname, '..', 'bpf', 'layout.h'), 'utf8');
 const artifact = readArtifact(join(import.meta.dirname, '..', 'bpf', 'early-drop.bpf.json'));
 
@@ -51,4 +54,7 @@ test('values have the length that the programs define', () => {
   assert.equal(artifact.maps['stateless_drops']?.valueSize, STATELESS_DROP_BYTES);
   assert.equal(artifact.maps['greetings']?.valueSize, GREETINGS_BYTES);
   assert.equal(artifact.maps['settings']?.valueSize, SETTINGS_BYTES);
+  assert.equal(artifact.maps['forwarding']?.valueSize, FORWARDING_BYTES);
+  assert.equal(artifact.maps['ports']?.valueSize, PORT_BYTES);
+  assert.equal(artifact.maps['passes']?.valueSize, LAYOUT.PASS_WAYS * PASS_BYTES);
 });

@@ -22,17 +22,20 @@ export const LAYOUT = {
   MANY_MANAGED: 32,
   MARKS_ALL: 64,
   MANAGED_PORTS: 10,
+  NAMED_DEVICES: 8,
   LINE_SECOND: 0x85ebca6b,
   LINE_PORTS: 6,
   LINE_WORDS: 2,
   LINE_PASSES: 2 ** 31,
   LINE_WIDE: 2 ** 30,
+  LINE_EXACT: 2 ** 29,
   WIDE_WORDS: 32,
   IN_LARGE: 1,
   SPILLED: 2,
   ASKS_SETS: 4,
   MITIGATED: 8,
   FILTERED: 16,
+  EXACT: 32,
   SAFE_NETWORKS: 8,
   KEY_HAS_PORT: 2 ** 24,
   RULE_DROPS: 2 ** 31,
@@ -56,6 +59,10 @@ export const LAYOUT = {
   REPORTED_SAMPLE_BYTES: 40,
   REPORTED_BITS: 14,
   REPORTED_WORDS: 256,
+  PASS_WAYS: 2,
+  PORT_IN: 1,
+  PORT_OUT: 2,
+  PORT_CHECKS: 4,
   FLOW_MARKS: 2 ** 21,
   HOST_BITS: 12,
   HOST_MARKS: 2 ** 12,
@@ -99,7 +106,8 @@ export function encodeTarget(target: EarlyTarget, placement: Placement): Encoded
   const { cidr, rules } = target;
   const flags =
     (target.statelessDrops.length > 0 ? LAYOUT.MITIGATED : 0) +
-    (target.greetedPorts.length > 0 ? LAYOUT.FILTERED : 0);
+    (target.greetedPorts.length > 0 ? LAYOUT.FILTERED : 0) +
+    (isExactWith(target, placement.unions) ? LAYOUT.EXACT : 0);
   const written = { ...placement, check: checkOf(cidr), flags };
   const { family } = cidr;
   const single = cidr.length === BITS[family];
@@ -119,6 +127,11 @@ export function encodeTarget(target: EarlyTarget, placement: Placement): Encoded
     { map: `large_${family}`, key, value },
     { map: `small_${family}`, key, value: pointer },
   ];
+}
+
+/** A rule on an unknown union matches nothing here, and nftables knows better. */
+function isExactWith({ isExact, unions }: EarlyTarget, known: Unions): boolean {
+  return isExact && [...unions.keys()].every((name) => known.has(name));
 }
 
 const NOTHING: Extract<CompiledRules, { kind: 'listed' }> = {

@@ -4,7 +4,9 @@ import {
   loadProgram,
   loadProgramOffThread,
   type ProgramImage,
+  ProgramRefused,
 } from '../../kernel/bpf/bpf-program.ts';
+import { SystemError } from '../../kernel/native.ts';
 
 /** The programs of early-drop.bpf.c. Each refers to the maps that it was loaded with. */
 const PROGRAMS = {
@@ -13,13 +15,24 @@ const PROGRAMS = {
   egress: { name: 'pcl_remember', section: 'tcx/egress' },
   nativeGreeting: { name: 'pcl_greeting', section: 'xdp/greeting' },
   tcGreeting: { name: 'pcl_greeting_tc', section: 'tcx/ingress/greeting' },
+  forward: { name: 'pcl_forward', section: 'xdp/forward' },
 } as const;
 type Loadable = keyof typeof PROGRAMS;
 export type ProgramName = 'native' | 'tc' | 'egress';
-/** The programs that others call, and the map that they are called by. */
-const CALLED: Readonly<Partial<Record<ProgramName, readonly [Loadable, string]>>> = {
-  native: ['nativeGreeting', 'greeters'],
-  tc: ['tcGreeting', 'greeters_tc'],
+interface Called {
+  readonly program: Loadable;
+  /** The map that it is called by. */
+  readonly map: string;
+  /** The others work without it. */
+  readonly isOptional: boolean;
+}
+/** The programs that others call. */
+const CALLED: Readonly<Partial<Record<ProgramName, readonly Called[]>>> = {
+  native: [
+    { program: 'nativeGreeting', map: 'greeters', isOptional: false },
+    { program: 'forward', map: 'forwarders', isOptional: true },
+  ],
+  tc: [{ program: 'tcGreeting', map: 'greeters_tc', isOptional: false }],
 };
 
 const FIRST = Buffer.alloc(4);
@@ -31,48 +44,64 @@ export class Programs {
   readonly #artifact: BpfArtifact;
   readonly #maps: Maps;
   readonly #loaded = new Map<Loadable, Descriptor>();
+  #refusal: string | null = null;
 
   constructor(artifact: BpfArtifact, maps: Maps) {
     this.#artifact = artifact;
     this.#maps = maps;
   }
 
+  /** Why the kernel refused the optional program, or null. */
+  get forwardRefusal(): string | null {
+    return this.#refusal;
+  }
+
   /** Loads it if it is not loaded, and what it calls. Throws `SystemError` or `ProgramRefused`. */
   get(program: ProgramName): Descriptor {
     const known = this.#loaded.get(program);
     if (known !== undefined) return known;
-    for (const name of this.#withCalled(program))
-      this.#loaded.set(name, loadProgram(PROGRAMS[name].name, this.#imageOf(name)));
+    for (const { program: name, isOptional } of CALLED[program] ?? []) {
+      try {
+        this.#loaded.set(name, loadProgram(PROGRAMS[name].name, this.#imageOf(name)));
+      } catch (error) {
+        this.#refuse(error, isOptional);
+      }
+    }
+    this.#loaded.set(program, loadProgram(PROGRAMS[program].name, this.#imageOf(program)));
     this.#connect(program);
     return this.get(program);
   }
 
   /** Loads on other threads. */
   async prepare(programs: readonly ProgramName[]): Promise<void> {
-    const loading = programs
-      .flatMap((one) => this.#withCalled(one))
-      .map(async (program) => {
-        const { name } = PROGRAMS[program];
-        this.#loaded.set(program, await loadProgramOffThread(name, this.#imageOf(program)));
-      });
-    for (const one of await Promise.allSettled(loading))
-      if (one.status === 'rejected') throw one.reason;
+    const all = programs.flatMap((program) => [
+      { program, isOptional: false },
+      ...(CALLED[program] ?? []),
+    ]);
+    const loading = all.map(async ({ program }: { readonly program: Loadable }) => {
+      const { name } = PROGRAMS[program];
+      this.#loaded.set(program, await loadProgramOffThread(name, this.#imageOf(program)));
+    });
+    for (const [index, one] of (await Promise.allSettled(loading)).entries())
+      if (one.status === 'rejected') this.#refuse(one.reason, all[index]?.isOptional === true);
     for (const program of programs) this.#connect(program);
   }
 
-  #withCalled(program: ProgramName): Loadable[] {
-    const [called] = CALLED[program] ?? [];
-    return called === undefined ? [program] : [called, program];
+  #refuse(error: unknown, isOptional: boolean): void {
+    const isRefusal = error instanceof ProgramRefused || error instanceof SystemError;
+    if (!isOptional || !isRefusal) throw error;
+    this.#refusal = error.message;
   }
 
   #connect(program: ProgramName): void {
-    const [called, name] = CALLED[program] ?? [];
-    const callee = called && this.#loaded.get(called);
-    const map = name === undefined ? undefined : this.#maps[name];
-    if (callee === undefined || map === undefined) return;
-    const value = Buffer.alloc(4);
-    value.writeUInt32LE(callee, 0);
-    updateElement(map, FIRST, value);
+    for (const { program: called, map: name } of CALLED[program] ?? []) {
+      const callee = this.#loaded.get(called);
+      const map = this.#maps[name];
+      if (callee === undefined || map === undefined) continue;
+      const value = Buffer.alloc(4);
+      value.writeUInt32LE(callee, 0);
+      updateElement(map, FIRST, value);
+    }
   }
 
   close(): void {

@@ -12,7 +12,8 @@ const MANAGEMENT_WORDS = 2048;
 /** `struct settings` of layout.h. */
 const MANAGED_AT = 28;
 const LINES_AT = MANAGED_AT + 4 * LAYOUT.MANAGED_PORTS;
-export const SETTINGS_BYTES = LINES_AT + 12 + 8 * LAYOUT.LINE_WORDS;
+const NAMED_AT = LINES_AT + 12 + 8 * LAYOUT.LINE_WORDS;
+export const SETTINGS_BYTES = NAMED_AT + 4 * LAYOUT.NAMED_DEVICES;
 /** DHCP replies to clients, by family. */
 const DHCP_KEYS = [packetKey(17, 68), packetKey(17, 546)];
 
@@ -51,6 +52,8 @@ export function writeSettings(
     value.writeUInt32LE(maps.lineShift(family), LINES_AT + 4 * index);
   }
   portBits([...management.map(managedKey), ...DHCP_KEYS]).copy(value, LINES_AT + 12);
+  if (settings.named.length <= LAYOUT.NAMED_DEVICES)
+    settings.named.forEach((ifindex, index) => value.writeUInt32LE(ifindex, NAMED_AT + 4 * index));
   updateElement(maps.map('settings'), FIRST, value);
 }
 

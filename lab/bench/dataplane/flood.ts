@@ -4,6 +4,7 @@ import type { Mitigation } from '@portcullis/core/firewall/policy.ts';
 import type { Family } from '@portcullis/core/net/address.ts';
 import { filteredPolicy } from '@portcullis/dataplane/testing/policies.ts';
 import { missing } from '../../requirements.ts';
+import { answeredRows } from './answered.ts';
 import { type Case, median, rateOf } from '../measure.ts';
 import type { Bench, Row } from '../report.ts';
 import type { BenchEdge } from './edge-process.ts';
@@ -53,7 +54,12 @@ type Say = (line: string) => void;
 export const floodBench: Bench = {
   name: 'flood',
   missing: () => missing(['root', 'netns', 'nft', 'bpf', 'ethtool']),
-  run: async (say) => [...(await familyRows(4, say)), ...(await familyRows(6, say))],
+  run: async (say) => [
+    ...(await familyRows(4, say)),
+    ...(await answeredRows(4, say)),
+    ...(await familyRows(6, say)),
+    ...(await answeredRows(6, say)),
+  ],
 };
 
 async function familyRows(family: Family, say: Say): Promise<Row[]> {

@@ -2,11 +2,9 @@ import { execFileSync } from 'node:child_process';
 import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import {
   closeDescriptor,
-  createLink,
   type Descriptor,
   type XdpMode,
 } from '@portcullis/dataplane/kernel/bpf/bpf.ts';
-import { loadProgram } from '@portcullis/dataplane/kernel/bpf/bpf-program.ts';
 import { compileEarly } from '@portcullis/dataplane/xdp/compile/compile.ts';
 import type { EarlyDropDriver } from '@portcullis/dataplane/xdp/driver/driver.ts';
 import { createKernelDriver } from '@portcullis/dataplane/xdp/driver/kernel-driver.ts';
@@ -15,10 +13,7 @@ import type { DeviceMode } from '@portcullis/dataplane/xdp/devices/device.ts';
 import { BenchEdge, type BenchEdgeOptions, type Settings } from './edge-process.ts';
 import { linearTable, lookupTable } from './hand-tables.ts';
 import { type Fleet, flowsOf, policiesOf, sourceSetsOf } from './policies.ts';
-import { DEVICE, dropAtIngress, Range, type Target } from '../generator/traffic.ts';
-
-/** `r0 = XDP_DROP; exit` */
-const RETURN_DROP = Buffer.from([0xb7, 0, 0, 0, 1, 0, 0, 0, 0x95, 0, 0, 0, 0, 0, 0, 0]);
+import { DEVICE, dropAtIngress, dropByXdp, Range, type Target } from '../generator/traffic.ts';
 
 interface EdgeOptions {
   readonly sees?: Settings['sees'];
@@ -27,6 +22,10 @@ interface EdgeOptions {
   readonly sets?: SourceSets['sets'];
   /** Networks whose traffic it counts and on which it detects attacks. */
   readonly scopes?: BenchEdgeOptions['scopes'];
+  /** Answered flows are forwarded without the network stack. */
+  readonly fastPath?: boolean;
+  /** See `Range.target`. */
+  readonly answers?: boolean;
 }
 
 /** The measured subjects, each on a target of its own. Everything ends with `destroy`. */
@@ -42,8 +41,8 @@ export class Subjects {
   }
 
   /** Forwards everything and follows connections. */
-  tracking(): Target {
-    const target = this.range.target();
+  tracking({ answers = false } = {}): Target {
+    const target = this.range.target({ answers });
     load(
       target,
       'table inet tracking {\n chain forward {\n type filter hook forward priority 0; ct state invalid drop;\n }\n}\n',
@@ -60,16 +59,7 @@ export class Subjects {
   /** The least that XDP can do; `generic` without help of the driver. */
   rawDrop(mode: XdpMode): Target {
     const target = this.range.target();
-    this.#descriptors.push(
-      ...target.namespace.within(() => {
-        const program = loadProgram('raw_drop', {
-          type: 'xdp',
-          instructions: RETURN_DROP,
-          license: 'Apache-2.0',
-        });
-        return [program, createLink(program, target.receiver, 'xdp', mode)];
-      }),
-    );
+    this.#descriptors.push(...target.namespace.within(() => dropByXdp(target.receiver, mode)));
     return target;
   }
 
@@ -90,10 +80,20 @@ export class Subjects {
   /** The same, with its process. */
   async running(
     policies: readonly Policy[],
-    { sees = 'both', mode = 'native', sets = {}, scopes = [] }: EdgeOptions = {},
+    {
+      sees = 'both',
+      mode = 'native',
+      sets = {},
+      scopes = [],
+      fastPath = false,
+      answers = false,
+    }: EdgeOptions = {},
   ): Promise<{ readonly target: Target; readonly edge: BenchEdge }> {
-    const target = this.range.target({ xdp: mode !== 'tc' });
-    const env = { PORTCULLIS_EARLY_DROP: mode === 'none' ? 'off' : 'on' };
+    const target = this.range.target({ xdp: mode !== 'tc', answers });
+    const env = {
+      PORTCULLIS_EARLY_DROP: mode === 'none' ? 'off' : 'on',
+      PORTCULLIS_FAST_PATH: fastPath ? 'on' : 'off',
+    };
     const edge = new BenchEdge(target.namespace, policies, settingsOf(sees), { sets, scopes, env });
     this.#edges.push(edge);
     this.#startMs = await edge.start();
@@ -117,6 +117,7 @@ export class Subjects {
       keepReplies: true,
       flowsComplete: true,
       marksAll: false,
+      named: [],
       vlans: [],
     };
     const remember = { tcp: 432_000, udp: 600, other: 600 };

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * Makes packets in the kernel, for measurements: each run of the program writes one packet anew over whatever the
  * buffer held and sends it out of the device it stands on (BPF_F_TEST_XDP_LIVE_FRAMES). One CPU at a time.
@@ -208,4 +209,4 @@ int generate(struct xdp_md *context)
 	return data + sizeof(struct frame6) > end ? XDP_ABORTED : write6(data, plan);
 }
 
-char _license[] SEC("license") = "Apache-2.0";
+char _license[] SEC("license") = "Dual MIT/GPL";

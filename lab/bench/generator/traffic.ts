@@ -1,14 +1,29 @@
 import { enableForwarding, type Namespace, Network, sysctl } from '../../stack/netns.ts';
+import {
+  closeDescriptor,
+  createLink,
+  type Descriptor,
+  type XdpMode,
+} from '@portcullis/dataplane/kernel/bpf/bpf.ts';
+import { loadProgram } from '@portcullis/dataplane/kernel/bpf/bpf-program.ts';
 import { Generator } from './generator-process.ts';
 import type { Counted, Plan, Round } from './plan.ts';
 
 /** Where the end of a wire receives. */
 export const DEVICE = 'wan';
 const SINK = { device: 'sink', mac: '02:00:00:00:00:02' } as const;
+/** What answers are sent to. */
+export const CLIENTS = { 4: '192.0.2.77', 6: '2001:db8:c::77' } as const;
+/** The sender, as the next hop to them. */
+const BACK = { 4: '198.51.98.2', 6: '2001:db8:ff::2' } as const;
 const BEYOND = { 4: '198.51.99.2', 6: '2001:db8:fe::2' } as const;
 
 export interface Target {
   readonly namespace: Namespace;
+  /** Where what it routes on arrives, and answers come from; null for a target that has no answers. */
+  readonly beyond: { readonly device: string; readonly ifindex: number } | null;
+  /** The MAC address of its device to there. */
+  readonly sink: string;
   /** The sender's end of its wire. */
   readonly device: string;
   readonly ifindex: number;
@@ -32,6 +47,8 @@ export class Range {
   readonly #drain: Namespace;
   #targets = 0;
   #generator: Generator | null = null;
+  #answering: Generator | null = null;
+  readonly #drops: Descriptor[] = [];
 
   constructor(label: string) {
     this.#network = new Network(label);
@@ -39,8 +56,11 @@ export class Range {
     this.#drain = this.#network.create('drain');
   }
 
-  /** A target: without `xdp` the driver refuses it, as one that has none. */
-  target({ xdp = true } = {}): Target {
+  /**
+   * A target: without `xdp` the driver refuses it, as one that has none. `answers`: what it routes on arrives where
+   * nothing is paid but XDP, and answers come from there (`answer`).
+   */
+  target({ xdp = true, answers = false } = {}): Target {
     const index = this.#targets++;
     const namespace = this.#network.create(`target${index}`);
     const device = `wire${index}`;
@@ -56,10 +76,12 @@ export class Range {
       namespace.run('ethtool', '-L', DEVICE, 'rx', '1');
       this.#sender.run('ethtool', '-L', device, 'tx', '2');
     }
-    this.#routeOn(namespace, index);
+    this.#routeOn(namespace, index, answers);
     const { ifindex, address: from } = linkOf(this.#sender, device);
     const { ifindex: receiver, address: to } = linkOf(namespace, DEVICE);
-    return { namespace, device, ifindex, receiver, from, to };
+    const beyond = answers ? this.#dropEarly(namespace, index, { ifindex, from }) : null;
+    const { address: sink } = linkOf(namespace, SINK.device);
+    return { namespace, device, ifindex, receiver, from, to, beyond, sink };
   }
 
   async send(
@@ -75,12 +97,52 @@ export class Range {
     return { ...counted, passed: passedBy(target) - before };
   }
 
+  /** Sends from beyond a target, as the servers there. */
+  async answer(target: Target, plan: Omit<Plan, 'to' | 'from'>, packets: number): Promise<Counted> {
+    if (target.beyond === null) throw new Error('nobody answers beyond this target');
+    this.#answering ??= new Generator(this.#drain, { niceness: -20 });
+    const { beyond, sink } = target;
+    const round: Round = { ...beyond, plan: { ...plan, to: sink, from: SINK.mac }, packets };
+    return this.#answering.send(round);
+  }
+
+  /** Packets that answers of a target brought back to the sender. */
+  answered({ device }: Target): number {
+    return Number(this.#sender.run('cat', `/sys/class/net/${device}/statistics/rx_packets`));
+  }
+
   destroy(): void {
+    for (const descriptor of this.#drops.splice(0)) closeDescriptor(descriptor);
     this.#generator?.stop();
+    this.#answering?.stop();
     this.#network.destroy();
   }
 
-  #routeOn(namespace: Namespace, index: number): void {
+  /** What passes in either direction is dropped by XDP where it arrives. */
+  #dropEarly(
+    namespace: Namespace,
+    index: number,
+    sender: { readonly ifindex: number; readonly from: string },
+  ): NonNullable<Target['beyond']> {
+    const device = `drain${index}`;
+    namespace.run('ethtool', '-K', SINK.device, 'gro', 'on');
+    namespace.run('ethtool', '-K', DEVICE, 'rxvlan', 'off');
+    this.#drain.run('ethtool', '-K', device, 'gro', 'on');
+    const { ifindex } = linkOf(this.#drain, device);
+    this.#drops.push(
+      ...this.#drain.within(() => dropByXdp(ifindex)),
+      ...this.#sender.within(() => dropByXdp(sender.ifindex)),
+    );
+    for (const family of [4, 6] as const) {
+      const via = [BACK[family], 'dev', DEVICE];
+      const to = ['lladdr', sender.from, 'nud', 'permanent'];
+      namespace.run('ip', 'neighbour', 'add', BACK[family], 'dev', DEVICE, ...to);
+      namespace.run('ip', `-${family}`, 'route', 'add', CLIENTS[family], 'via', ...via);
+    }
+    return { device, ifindex };
+  }
+
+  #routeOn(namespace: Namespace, index: number, answers: boolean): void {
     const drain = `drain${index}`;
     this.#network.join(
       namespace,
@@ -88,7 +150,7 @@ export class Range {
       this.#drain,
       { device: drain, addresses: [] },
     );
-    this.#drain.run('nft', dropAtIngress(drain));
+    if (!answers) this.#drain.run('nft', dropAtIngress(drain));
     for (const name of ['all', 'default', DEVICE])
       sysctl(namespace, `net.ipv4.conf.${name}.rp_filter`, 0);
     enableForwarding(namespace);
@@ -98,6 +160,16 @@ export class Range {
       namespace.run('ip', `-${family}`, 'route', 'add', 'default', 'via', via, ...dev);
     }
   }
+}
+
+/** `r0 = XDP_DROP; exit` */
+const RETURN_DROP = Buffer.from([0xb7, 0, 0, 0, 1, 0, 0, 0, 0x95, 0, 0, 0, 0, 0, 0, 0]);
+
+/** Drops all packets of a device of this namespace, until the descriptors are closed. */
+export function dropByXdp(ifindex: number, mode: XdpMode = 'native'): Descriptor[] {
+  const image = { type: 'xdp', instructions: RETURN_DROP, license: 'Apache-2.0' } as const;
+  const program = loadProgram('raw_drop', image);
+  return [program, createLink(program, ifindex, 'xdp', mode)];
 }
 
 /** The least that nftables can do: what everything is measured beside. */

@@ -73,6 +73,7 @@ const BODIES: Bodies = {
   inviteMember: (n) => ({ email: `${n}@acme.example`, role: 'member' }),
   inviteToServer: (n) => ({ email: `${n}@friends.example`, rights: ['control.restart'] }),
   setServerRights: (n) => ({ rights: [n % 2 ? 'control.restart' : 'control.start'] }),
+  changeServerSettings: (n) => ({ name: `renamed ${n}`, stop_seconds: n % 60 }),
   renameOrganisation: (n) => ({ name: `Acme ${n}` }),
   saveRuleNote: (n) => ({ note: `note ${n}`, tags: [] }),
   undoChange: (n) => ({ generation: 1 + (n % 5) }),

@@ -187,6 +187,7 @@ function earlyDropOf({ internet: { client, edge } }: FilterEdge): EarlyDrop {
     listDevices: () => [EDGE_DEVICE],
     openFlows: (take) => edge.within(() => trackedFlows(take)),
     remember: () => ({ tcp: 600, udp: 600, other: 600 }),
+    forwarding: null,
     log: { debug() {}, info() {}, warn() {}, error() {} },
   });
 }

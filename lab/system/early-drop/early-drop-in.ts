@@ -38,6 +38,7 @@ export class EarlyDropIn extends EarlyDrop {
       // No traffic here.
       openFlows: async () => true,
       remember: () => ({ tcp: 600, udp: 600, other: 600 }),
+      forwarding: null,
       log: { debug() {}, info() {}, warn() {}, error() {} },
     });
     this.#driver = driver;

@@ -20,7 +20,7 @@ const AT_COMMIT = 1;
 export interface SteadyFlow {
   readonly to: string;
   readonly allowed: boolean;
-  readonly sent: readonly Sent[];
+  readonly sent: readonly Omit<Sent, 'settledMs'>[];
 }
 
 /** The server accepts UDP to one port only. */

@@ -119,7 +119,9 @@ class Guard {
         const table = ['inet', TABLE_NAME];
         const command = namespace.command('nft', 'get', 'element', ...table, 'port4', element);
         const [program, ...args] = command;
-        const { status, stderr } = spawnSync(program, args, { encoding: 'utf8' });
+        const { status, stderr, error } = spawnSync(program, args, { encoding: 'utf8' });
+        // A machine at its limits starts no process, which says nothing of it either.
+        if (error !== undefined) continue;
         // Under many changes nft sometimes cannot read what there is, which says nothing of it.
         const isGone = status !== 0 && stderr.includes('No such file');
         if (isGone) this.opened = `${name}: ${stderr}`;

@@ -32,13 +32,16 @@ const LEFT_OUT = [':(exclude)lab', ':(exclude)bench'];
 
 /** The end of what a test holds, such as the `TestContext` of node:test. */
 interface Lifetime {
-  after(end: () => void): void;
+  readonly signal: AbortSignal;
 }
 
 /** A folder that the accounts of control and of the node may enter, for as long as a test. */
 export function folderOf(t: Lifetime): string {
   const folder = mkdtempSync(join(scratchRoot(), 'portcullis-upgrade-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  // Aborted after the hooks of the test, which end what still writes there.
+  t.signal.addEventListener('abort', () => rmSync(folder, { recursive: true, force: true }), {
+    once: true,
+  });
   chmodSync(folder, 0o711);
   return folder;
 }

@@ -2,28 +2,11 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, lstatSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { buffer } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
-import { type Headers, pack } from 'tar-stream';
-import yazl from 'yazl';
 import { FolderWatch, TestFiles, writing } from '../testing/files.ts';
-
-async function tarOf(...entries: readonly (readonly [Headers, string?])[]): Promise<Buffer> {
-  const tar = pack();
-  for (const [header, content] of entries) tar.entry(header, content ?? '');
-  tar.finalize();
-  return buffer(tar);
-}
-
-async function zipOf(files: Readonly<Record<string, string>>, mode?: number): Promise<Buffer> {
-  const zip = new yazl.ZipFile();
-  for (const [name, content] of Object.entries(files))
-    zip.addBuffer(Buffer.from(content), name, mode === undefined ? {} : { mode });
-  zip.end();
-  return buffer(zip.outputStream);
-}
+import { tarOf, zipOf } from './testing/archives.ts';
 
 const unpacking = (path: string, to = 'out') => ({ kind: 'unpack', path, to }) as const;
 
@@ -85,7 +68,7 @@ describe('hostile archives', () => {
       files.put('evil.tar', await tarOf([{ name: 'good' }, 'x'], [{ name }, 'evil']));
       assert.equal(await files.code(unpacking('evil.tar', '')), 'impossible', name);
     }
-    const zip = await zipOf({ 'aa/bb/evil': 'evil' });
+    const zip = await zipOf(['aa/bb/evil', 'evil']);
     files.put(
       'evil.zip',
       Buffer.from(zip.toString('latin1').replaceAll('aa/bb/', '../..//'), 'latin1'),
@@ -126,7 +109,7 @@ describe('hostile archives', () => {
     );
     const more = await files.ok('job', unpacking('more.tar', ''));
     assert.equal(more.job.notes.length, 2);
-    files.put('link.zip', await zipOf({ 'zip-link': '/etc' }, 0o120777));
+    files.put('link.zip', await zipOf(['zip-link', '/etc', 0o120777]));
     const zipped = await files.ok('job', unpacking('link.zip', ''));
     assert.match(zipped.job.notes.join(), /zip-link was left out/);
     assert.equal(existsSync(join(files.folder, 'zip-link')), false);
@@ -144,7 +127,7 @@ describe('hostile archives', () => {
     files.put('small.gz', gzipSync(Buffer.alloc(20 * 1024 * 1024)));
     assert.equal(await files.code(unpacking('small.gz')), 'quota');
     assert.deepEqual(readdirSync(join(files.folder, 'out')), []);
-    const zip = await zipOf({ a: 'x'.repeat(5_000_000) });
+    const zip = await zipOf(['a', 'x'.repeat(5_000_000)]);
     // Says that it is small.
     zip.writeUInt32LE(10, zip.indexOf(Buffer.from('504b0102', 'hex')) + 24);
     files.put('lie.zip', zip);

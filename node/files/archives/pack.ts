@@ -36,13 +36,10 @@ export async function archive(gate: Gate, operation: FileOperationOf<'archive'>)
   const target = await gate.place(pathOf(operation.to), 'file.create', true);
   if (await target.folder.has(target.name))
     throw new FileRefusal('exists', `There is a ${operation.to} already.`);
-  return gate.files.jobs.begin({ kind: 'archive', path: operation.to }, (job) => {
-    const work = gate.about(target.path, () =>
-      makeArchive(gate, { paths, target }, operation, job),
-    );
-    gate.hold(work);
-    return work;
-  });
+  const rights = ['file.archive', 'file.read-content', 'file.create'] as const;
+  return gate.begin({ kind: 'archive', path: operation.to, rights }, (job) =>
+    gate.about(target.path, () => makeArchive(gate, { paths, target }, operation, job)),
+  );
 }
 
 interface Order {

@@ -1,3 +1,4 @@
+import type { FileHandle } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { PassThrough, pipeline } from 'node:stream';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
@@ -5,6 +6,7 @@ import { extract, type Entry } from 'tar-stream';
 import yauzl from 'yauzl';
 import type { OpenFile } from '../../server-folder/folder.ts';
 import { FileRefusal } from '../refusal.ts';
+import { convert, type Converter } from './conversion.ts';
 import type { ArchiveEntry } from './entry.ts';
 
 const HEAD_BYTES = 512;
@@ -12,6 +14,14 @@ const HEAD_BYTES = 512;
 const GZIP = '1f8b';
 const ZSTD = '28b52ffd';
 const ZIP = '504b';
+/** Marks of archives that another program converts, and that program. */
+const CONVERTED: readonly (readonly [mark: string, converter: Converter])[] = [
+  ['377abcaf271c', 'bsdtar'], // 7z
+  ['526172211a07', 'bsdtar'], // rar
+  ['fd377a585a00', 'bsdcat'], // xz
+  ['425a68', 'bsdcat'], // bzip2
+];
+const MARK_BYTES = 6;
 /** The mark of a tar archive, at byte 257. */
 const USTAR = 'ustar';
 
@@ -27,12 +37,18 @@ const TYPES: Readonly<Record<number, ArchiveEntry['type']>> = {
 export async function* readArchive(
   { handle, stat }: OpenFile,
   name: string,
+  signal: AbortSignal,
 ): AsyncGenerator<ArchiveEntry> {
   const head = Buffer.alloc(HEAD_BYTES);
   const { bytesRead } = await handle.read(head, 0, HEAD_BYTES, 0);
-  const start = head.toString('hex', 0, Math.min(bytesRead, 4));
+  const start = head.toString('hex', 0, Math.min(bytesRead, MARK_BYTES));
   if (start.startsWith(ZIP)) {
     yield* readZip(handle.fd);
+    return;
+  }
+  const converter = CONVERTED.find(([mark]) => start.startsWith(mark))?.[1];
+  if (converter !== undefined) {
+    yield* readConverted(handle, name, converter, signal);
     return;
   }
   const file = handle.createReadStream({ autoClose: false, start: 0, end: Number(stat.size) });
@@ -42,7 +58,11 @@ export async function* readArchive(
   if (start.startsWith(GZIP)) pipeline(file, createGunzip(), stream, done);
   else if (start.startsWith(ZSTD)) pipeline(file, createZstdDecompress(), stream, done);
   else if (isTar(head, name)) pipeline(file, stream, done);
-  else throw new FileRefusal('impossible', 'The file is no zip, tar, gz or zst archive.');
+  else
+    throw new FileRefusal(
+      'impossible',
+      'The file is no archive of a known format: zip, tar, gz, zst, 7z, rar, xz or bzip2.',
+    );
   try {
     yield* readStream(stream, name);
   } finally {
@@ -51,9 +71,30 @@ export async function* readArchive(
   }
 }
 
-/** The content of a gz or zst file: a tar archive, or a single file. */
-async function* readStream(stream: PassThrough, name: string): AsyncGenerator<ArchiveEntry> {
-  const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+/** The entries of an archive that another program reads; it ends with this. */
+async function* readConverted(
+  handle: FileHandle,
+  name: string,
+  converter: Converter,
+  signal: AbortSignal,
+): AsyncGenerator<ArchiveEntry> {
+  const ended = new AbortController();
+  const output = convert(handle, converter, AbortSignal.any([signal, ended.signal]));
+  try {
+    yield* converter === 'bsdtar' ? readTar(output) : readStream(output, name);
+  } finally {
+    ended.abort();
+    // Where nothing reads it any more, this gives its slot back.
+    await output.return(undefined).catch(() => undefined);
+  }
+}
+
+/** The content of a compressed file: a tar archive, or a single file. */
+async function* readStream(
+  stream: AsyncIterable<Buffer>,
+  name: string,
+): AsyncGenerator<ArchiveEntry> {
+  const chunks = stream[Symbol.asyncIterator]();
   let head = Buffer.alloc(0);
   while (head.length < HEAD_BYTES) {
     const next = await chunks.next();
@@ -70,7 +111,7 @@ async function* readStream(stream: PassThrough, name: string): AsyncGenerator<Ar
     yield* readTar(rest());
     return;
   }
-  const inner = name.replace(/\.(?:gz|zst)$/i, '');
+  const inner = name.replace(/\.(?:gz|zst|xz|bz2)$/i, '');
   yield {
     name: Buffer.from(inner === name ? `${name}.unpacked` : inner),
     type: 'file',
@@ -82,7 +123,7 @@ async function* readStream(stream: PassThrough, name: string): AsyncGenerator<Ar
 /** Tars of before 1988 have no mark, so the name counts too. */
 function isTar(head: Buffer, name: string): boolean {
   if (head.toString('latin1', 257, 262) === USTAR) return true;
-  return head.length === HEAD_BYTES && /\.(?:tar(?:\.\w+)?|tgz)$/i.test(name);
+  return head.length === HEAD_BYTES && /\.(?:tar(?:\.\w+)?|tgz|txz|tbz2?)$/i.test(name);
 }
 
 async function* readTar(chunks: AsyncIterable<Buffer>): AsyncGenerator<ArchiveEntry> {
@@ -116,8 +157,11 @@ async function feedTar(
 
 function drained(tar: ReturnType<typeof extract>): Promise<void> {
   return new Promise((resolve) => {
-    tar.once('drain', resolve);
-    tar.once('close', resolve);
+    const go = (): void => {
+      tar.off('drain', go).off('close', go);
+      resolve();
+    };
+    tar.on('drain', go).on('close', go);
   });
 }
 

@@ -21,6 +21,11 @@ export class QuotaSink {
     this.#job = job;
   }
 
+  /** Takes the quota for the file itself, which an empty one needs too. */
+  begin(): Promise<void> {
+    return this.#reserve(0);
+  }
+
   async write(chunk: Uint8Array): Promise<void> {
     this.#job.signal.throwIfAborted();
     await this.#reserve(chunk.length);

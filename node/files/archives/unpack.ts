@@ -40,11 +40,10 @@ export async function unpack(gate: Gate, operation: FileOperationOf<'unpack'>): 
   );
   if (file === null) throw notFound(operation.path);
   try {
-    return gate.files.jobs.begin({ kind: 'unpack', path: operation.path }, (job) => {
-      const work = unpackAll(gate, { source, file, target }, job);
-      gate.hold(work);
-      return work;
-    });
+    const rights = ['file.archive', 'file.read-content', 'file.create'] as const;
+    return gate.begin({ kind: 'unpack', path: operation.path, rights }, (job) =>
+      unpackAll(gate, { source, file, target }, job),
+    );
   } catch (error) {
     await file.handle.close();
     throw error;
@@ -65,7 +64,7 @@ async function unpackAll(
   try {
     const unpacker = new Unpacker(gate, target, Number(file.stat.size), job);
     const name = source.path.at(-1) ?? '';
-    for await (const entry of readArchive(file, name)) {
+    for await (const entry of readArchive(file, name, job.signal)) {
       job.signal.throwIfAborted();
       await unpacker.take(entry);
     }
@@ -153,6 +152,7 @@ class Unpacker {
   async #fill(handle: FileHandle, content: AsyncIterable<Uint8Array>): Promise<void> {
     const sink = new QuotaSink(handle, this.#gate.files.quota, this.#job);
     try {
+      await sink.begin();
       for await (const chunk of content) {
         this.#bytes += chunk.length;
         this.#requireNoBomb();

@@ -46,7 +46,7 @@ export async function deleteFiles(
 /** Moves an entry to the bin, with what is in it. */
 export async function moveToBin(gate: Gate, { path, folder, name }: Place): Promise<void> {
   const bin = await gate.work('bin');
-  const id = `${Date.now().toString(36)}-${path.length}-${randomBytes(8).toString('hex')}`;
+  const id = newBinId(path.length);
   await bin.make(id, gate.files.owner, 0o700);
   const own = await enterAll(gate, bin, [id, ...path.slice(0, -1)], true);
   try {
@@ -56,6 +56,11 @@ export async function moveToBin(gate: Gate, { path, folder, name }: Place): Prom
   } finally {
     await own.close();
   }
+}
+
+/** A name in the bin for an entry that is deleted now, whose path has this number of names. */
+export function newBinId(depth: number): string {
+  return `${Date.now().toString(36)}-${depth}-${randomBytes(8).toString('hex')}`;
 }
 
 /** Lists the bin, newest first. */

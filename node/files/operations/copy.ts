@@ -24,11 +24,10 @@ export async function copy(gate: Gate, { from, to }: FileOperationOf<'copy'>): P
   const target = await gate.place(path, 'file.create', true);
   if (await target.folder.has(target.name))
     throw new FileRefusal('exists', `There is a ${to} already.`);
-  return gate.files.jobs.begin({ kind: 'copy', path: from }, (job) => {
-    const work = gate.about(path, () => copyTree(gate, source, target, job));
-    gate.hold(work);
-    return work;
-  });
+  const rights = ['file.read-content', 'file.create'] as const;
+  return gate.begin({ kind: 'copy', path: from, rights }, (job) =>
+    gate.about(path, () => copyTree(gate, source, target, job)),
+  );
 }
 
 async function copyTree(gate: Gate, source: Place, target: Place, job: RunningJob): Promise<void> {

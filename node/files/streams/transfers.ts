@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describeError, type Log } from '@portcullis/core/log.ts';
 import type { FileAnswer, FileAnswerOf } from '@portcullis/link/messages/files.ts';
-import { FileRefusal } from '../refusal.ts';
+import { diskFull, FileRefusal, isDiskFull } from '../refusal.ts';
 
 /** Streams of one server at once. */
 const MAX_OPEN = 16;
@@ -121,9 +121,7 @@ function abort({ controller, ended }: Transfer, reason: FileRefusal): Promise<vo
 
 function refusalOf(error: unknown): FileRefusal {
   if (error instanceof FileRefusal) return error;
-  const { code } = error as NodeJS.ErrnoException;
-  if (code === 'ENOSPC' || code === 'EDQUOT')
-    return new FileRefusal('quota', 'The disk of the node is full.', { cause: error });
+  if (isDiskFull(error)) return diskFull(error);
   return new FileRefusal('lost', 'The connection between node and control broke off.', {
     cause: error,
   });

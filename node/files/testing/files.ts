@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { FILE_RIGHTS, type FileRight } from '@portcullis/core/access/server-rights.ts';
 import type {
+  CallerOnServer,
   FileAnswer,
   FileAnswerOf,
   FileOperation,
@@ -21,6 +22,7 @@ import type {
 } from '@portcullis/link/messages/files.ts';
 import { createMeasureDisk } from '../../disk/measure.ts';
 import type { Owner } from '../../server-folder/folder.ts';
+import type { PullLimits } from '../operations/pull.ts';
 import { FileService } from '../service.ts';
 
 const UUID = '6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11';
@@ -37,17 +39,22 @@ export class TestFiles {
   readonly log: object[] = [];
   limitMib = 64;
   denylist: readonly string[] = [];
+  /** The bounds of pulls; by default no network but the public ones. */
+  pulls: PullLimits = { networks: [] };
+  /** The rights that callers have now. */
+  rightsOf: (caller: CallerOnServer) => readonly FileRight[] = () => ALL;
   /** A sentence: nothing can be reached now. */
   away: string | null = null;
 
-  constructor(t: TestContext) {
-    const root = mkdtempSync(join(tmpdir(), 'portcullis-files-'));
+  constructor(t: TestContext, disk = tmpdir()) {
+    const root = mkdtempSync(join(disk, 'portcullis-files-'));
     this.folder = join(root, 'server');
     this.outside = join(root, 'outside');
     for (const path of [this.folder, this.outside]) mkdirSync(path);
     writeFileSync(join(this.outside, 'secret'), 'secret');
     const measure = createMeasureDisk({ entriesPerSecond: 1_000_000 });
     const none = (): void => {};
+    const pulls = (): PullLimits => this.pulls;
     const note = (line: object): void => void this.log.push(line);
     this.service = new FileService({
       find: () => this.away ?? { limitMib: this.limitMib, denylist: this.denylist },
@@ -59,6 +66,10 @@ export class TestFiles {
         this.service.measured(uuid, use, startedAtMs);
       },
       measure,
+      get pulls() {
+        return pulls();
+      },
+      checkCallers: async (callers) => callers.map((one) => this.rightsOf(one)),
       route: { node: 'node-1', socketPath: null },
       log: { debug: none, info: note, warn: note, error: note },
     });
@@ -78,6 +89,7 @@ export class TestFiles {
       kind: 'node.files',
       uuid: UUID,
       actor: 'alex',
+      caller: 'person:1',
       rights,
       operation,
       withinMs,

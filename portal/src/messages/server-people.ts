@@ -51,6 +51,7 @@ export const serverPeopleMessages = {
       power: 'Power',
       command: 'Command',
       reinstall: 'Installed again',
+      settings: 'Changed settings',
       'people.invite': 'Invited',
       'people.change': 'Changed rights',
       'people.remove': 'Removed a person',

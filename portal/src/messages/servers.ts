@@ -212,10 +212,6 @@ export const serverMessages = {
         `${memory} MiB memory, ${cpu} % CPU, ${disk} MiB disk`,
       log: 'Install output',
       noLog: 'There is no output: the game needs no install, or its install wrote nothing.',
-      again: 'Install again',
-      againTitle: (name: string) => `Install ${name} again?`,
-      againText:
-        'The node stops the server and runs the install of its game again. The install may overwrite files, which cannot be undone. The server cannot be started until it is built.',
     },
   },
 } as const;

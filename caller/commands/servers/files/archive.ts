@@ -10,6 +10,8 @@ import { findUuid } from '../find.ts';
 
 const FORMATS = ['tar.gz', 'tar.zst', 'zip', 'tar'] as const;
 const LOOK_MS = 1_000;
+/** The ends of a job but for `done`, in a sentence. */
+const ENDS: Readonly<Record<string, string>> = { cancelled: 'was cancelled' };
 
 export async function archiveFiles(
   server: string,
@@ -39,6 +41,47 @@ export async function unpackFile(
   await reportJob(client, slice, data, options);
 }
 
+interface PullOptions extends CallOptions {
+  readonly replace?: boolean;
+}
+
+export async function pullFile(
+  server: string,
+  url: string,
+  path: string | undefined,
+  options: PullOptions,
+): Promise<void> {
+  const to = path ?? nameOf(url);
+  if (to === null) throw usageError(`${url} names no file; say where it goes`);
+  const client = connect(options);
+  const slice = await findUuid(client, server);
+  const body = { url, path: to, replace: options.replace === true };
+  const { data } = await client.pullFile({ slice, body });
+  await reportJob(client, slice, data, options);
+}
+
+/** The file that a URL names, by the last part of its path; null for none. */
+function nameOf(text: string): string | null {
+  const url = URL.parse(text);
+  if (url === null) throw usageError(`${text} is no URL`);
+  const name = url.pathname.split('/').at(-1) ?? '';
+  try {
+    return decodeURIComponent(name) || null;
+  } catch {
+    return name;
+  }
+}
+
+export async function cancelJob(server: string, job: string, options: CallOptions): Promise<void> {
+  const client = connect(options);
+  const slice = await findUuid(client, server);
+  const { data } = await client.cancelFileJob({ slice, job });
+  if (options.json === true) return printJson(data);
+  if (options.quiet === true) return;
+  const what = `The ${data.kind} of ${printable(data.path)}`;
+  print(data.state === 'cancelled' ? `${what} is cancelled.` : `${what} had ended: ${data.state}.`);
+}
+
 export async function listJobs(server: string, options: CallOptions): Promise<void> {
   const client = connect(options);
   const slice = await findUuid(client, server);
@@ -46,15 +89,23 @@ export async function listJobs(server: string, options: CallOptions): Promise<vo
   if (options.json === true) return printJson(data);
   if (data.length === 0) return print('No long operations.');
   await printTable(
-    ['STARTED', 'KIND', 'STATE', 'FILES', 'PATH'],
-    data.map(({ started_at: at, kind, state, entries, path }) => [
-      localTime(at),
-      kind,
-      state,
-      String(entries),
-      printable(path),
+    ['STARTED', 'KIND', 'STATE', 'FILES', 'DONE', 'PATH', 'ID'],
+    data.map((job) => [
+      localTime(job.started_at),
+      job.kind,
+      job.state,
+      String(job.entries),
+      describeBytes(job),
+      printable(job.path),
+      job.id,
     ]),
   );
+}
+
+/** How much was done, and of how much where that is known: `3 of 12 MiB`. */
+function describeBytes({ bytes, total_bytes: total }: FileJob): string {
+  const mib = (count: number): number => Math.round(count / 1024 ** 2);
+  return total === null ? `${mib(bytes)} MiB` : `${mib(bytes)} of ${mib(total)} MiB`;
 }
 
 /** Waits until a job has ended, and prints what became of it; throws if that is not `done`. */
@@ -67,7 +118,7 @@ export async function reportJob(
   const progress = new Progress(options);
   let job = begun;
   while (job.state === 'running') {
-    progress.show(`${job.entries} files, ${Math.round(job.bytes / 1024 ** 2)} MiB`);
+    progress.show(`${job.entries} files, ${describeBytes(job)}`);
     await delay(LOOK_MS);
     const { data } = await client.listFileJobs({ slice });
     const found = data.find(({ id }) => id === begun.id);
@@ -77,7 +128,8 @@ export async function reportJob(
   progress.end();
   if (options.json === true) printJson(job);
   else for (const note of job.notes) warn(printable(note));
-  if (job.state !== 'done') throw failed(`the ${job.kind} of ${printable(job.path)} ${job.state}`);
+  if (job.state !== 'done')
+    throw failed(`the ${job.kind} of ${printable(job.path)} ${ENDS[job.state] ?? job.state}`);
   if (options.json !== true && options.quiet !== true)
     print(`${printable(job.path)}: ${job.kind} of ${job.entries} files is done.`);
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { withCallOptions } from '../../../options.ts';
-import { archiveFiles, listJobs, unpackFile } from './archive.ts';
+import { archiveFiles, cancelJob, listJobs, pullFile, unpackFile } from './archive.ts';
 import { binFiles, emptyBin, restoreFiles } from './bin.ts';
 import { chmodFiles, copyFile, makeFolder, moveFiles, removeFiles } from './change.ts';
 import { editFile } from './content.ts';
@@ -27,6 +27,7 @@ Paths are relative to the folder of the server. Deleted files stay in its bin fo
   portcullis servers files rm Survival logs/latest.log
   portcullis servers files archive Survival backups/world.tar.zst world
   portcullis servers files find Survival --text max-players
+  portcullis servers files pull Survival https://example.net/map.jar plugins/map.jar
 
 The key needs the ability game-servers.files.`,
     );
@@ -148,14 +149,31 @@ function addArchives(files: Command): void {
   withCallOptions(
     files
       .command('unpack')
-      .description('unpack an archive')
+      .description('unpack an archive: zip, tar, gz, zst, 7z, rar, xz or bz2')
       .argument('<server>')
       .argument('<archive>')
       .argument('[folder]', 'where to; without it, the folder of the server'),
   ).action(unpackFile);
   withCallOptions(
+    files
+      .command('pull')
+      .description('fetch a file from a URL to the server')
+      .argument('<server>')
+      .argument('<url>', 'http or https, of a public address')
+      .argument('[path]', 'where to; without it, the name in the URL, in the folder of the server'),
+  )
+    .option('--replace', 'replace a file that is there')
+    .action(pullFile);
+  withCallOptions(
     files.command('jobs').description('list long operations').argument('<server>'),
   ).action(listJobs);
+  withCallOptions(
+    files
+      .command('cancel')
+      .description('cancel a long operation')
+      .argument('<server>')
+      .argument('<job>', 'its id, as jobs lists them'),
+  ).action(cancelJob);
 }
 
 function addBin(files: Command): void {

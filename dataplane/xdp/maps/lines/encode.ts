@@ -26,7 +26,7 @@ const ALL_NEED_RULES = 2 ** LAYOUT.LINE_PORTS - 1;
 
 /** Returns null if the target has no line, so that the other maps evaluate it. */
 export function planLine(target: EarlyTarget): PlannedLine | null {
-  const { cidr, rules, statelessDrops, greetedPorts } = target;
+  const { cidr, rules, statelessDrops, greetedPorts, unions } = target;
   // Lines contain no source ports.
   if (statelessDrops.length > 0) return null;
   if (cidr.length !== BITS[cidr.family] || rules.kind === 'spilled') return null;
@@ -36,7 +36,8 @@ export function planLine(target: EarlyTarget): PlannedLine | null {
   const filtered = greetedPorts.map(({ port }) => packetKey(UDP, port));
   const named = namedPorts(relevant, fallback, filtered);
   const isWide = others.length > MAX_SOURCES || named.length > LAYOUT.LINE_PORTS;
-  return { cidr, fallback, named, others, isWide };
+  const isExact = target.isExact && unions.size === 0;
+  return { cidr, fallback, named, others, isWide, isExact };
 }
 
 export interface PlannedLine {
@@ -46,6 +47,8 @@ export interface PlannedLine {
   /** Rules without a port. */
   readonly others: readonly EarlyRule[];
   readonly isWide: boolean;
+  /** See `EarlyTarget`. */
+  readonly isExact: boolean;
 }
 
 interface NamedPort {
@@ -60,12 +63,15 @@ export function encodeLine(
   plan: PlannedLine,
   { slot, slots, wide }: { readonly slot: number; readonly slots: number; readonly wide: number },
 ): EncodedLine {
-  const { cidr, fallback, named, others, isWide } = plan;
+  const { cidr, fallback, named, others, isWide, isExact } = plan;
   const { family } = cidr;
   const line = Buffer.alloc(LINE_BYTES);
   const reason = fallback ?? closingReason(named);
   const counterIndex = (reason === null ? 0 : REASONS.indexOf(reason)) * slots + slot;
-  const flags = (fallback === null ? LAYOUT.LINE_PASSES : 0) + (isWide ? LAYOUT.LINE_WIDE : 0);
+  const flags =
+    (fallback === null ? LAYOUT.LINE_PASSES : 0) +
+    (isWide ? LAYOUT.LINE_WIDE : 0) +
+    (isExact ? LAYOUT.LINE_EXACT : 0);
   line.writeUInt32LE(counterIndex + flags, 4);
   addressBytes(cidr).copy(line, 8);
   const sourceMask = commonMask(others, family);

@@ -1,13 +1,11 @@
 import type { GameServerBuild, GameServerDetail } from '@portcullis/client/index.ts';
 import { plainText } from '@portcullis/core/game-servers/console-text.ts';
-import { RotateCw } from 'lucide-react';
 import { lazy, Suspense } from 'react';
-import { ConfirmButton } from '../../components/forms/ConfirmButton.tsx';
 import { Notice } from '../../components/Notice.tsx';
 import { messages } from '../../messages/index.ts';
-import { rightRefusal } from './server-right.ts';
 import { useRole } from '../../session/rights.ts';
-import { useSession } from '../../session/session.ts';
+
+const ReinstallButton = lazy(() => import('./ReinstallButton.tsx'));
 
 const DeleteServer = lazy(() => import('./make/DeleteServer.tsx'));
 
@@ -34,7 +32,9 @@ export function BuildPanel({ server, build }: Props) {
       <div className="row">
         <h2>{text.title}</h2>
         <div className="row-end">
-          <Reinstall uuid={server.uuid} name={server.name} rights={build.rights} />
+          <Suspense>
+            <ReinstallButton uuid={server.uuid} name={server.name} rights={build.rights} />
+          </Suspense>
           {build.own && role === 'owner' && (
             <Suspense>
               <DeleteServer uuid={server.uuid} name={server.name} />
@@ -62,27 +62,5 @@ export function BuildPanel({ server, build }: Props) {
         </pre>
       )}
     </section>
-  );
-}
-
-interface ReinstallProps {
-  readonly uuid: string;
-  readonly name: string;
-  /** The caller's own to the server. */
-  readonly rights: readonly string[];
-}
-
-function Reinstall({ uuid, name, rights }: ReinstallProps) {
-  const { client } = useSession();
-  return (
-    <ConfirmButton
-      refusal={rightRefusal(rights, 'settings.reinstall')}
-      leftSection={<RotateCw size={15} aria-hidden="true" />}
-      title={text.againTitle(name)}
-      question={text.againText}
-      write={() => client.reinstallGameServer({ slice: uuid })}
-    >
-      {text.again}
-    </ConfirmButton>
   );
 }

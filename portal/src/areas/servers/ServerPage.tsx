@@ -10,7 +10,6 @@ import { BuildPanel } from './BuildPanel.tsx';
 import { placeOf } from './place.ts';
 import { PowerButtons } from './PowerButtons.tsx';
 import { useBuild, useServer } from './queries.ts';
-import { useSession } from '../../session/session.ts';
 import { ServerFacts } from './ServerFacts.tsx';
 import { StatePill } from './StatePill.tsx';
 
@@ -20,7 +19,7 @@ const PortsPanel = lazy(() => import('./ports/PortsPanel.tsx'));
 const ResourcesPanel = lazy(() => import('./history/ResourcesPanel.tsx'));
 const PeoplePanel = lazy(() => import('./people/PeoplePanel.tsx'));
 const ActivityPanel = lazy(() => import('./people/ActivityPanel.tsx'));
-const ServerSettings = lazy(() => import('./form/ServerSettings.tsx'));
+const SettingsPanel = lazy(() => import('./settings/SettingsPanel.tsx'));
 const ConsolePanel = lazy(() => import('./console/ConsolePanel.tsx'));
 
 const text = messages.server;
@@ -55,7 +54,6 @@ interface Props {
 
 function Shown({ server, build }: Props) {
   const { uuid, name } = server;
-  const { person } = useSession();
   return (
     <>
       <PageHeader
@@ -85,7 +83,6 @@ function Shown({ server, build }: Props) {
       <TabShell
         path="/servers/$uuid"
         titles={text.tabs}
-        hidden={person?.operator === true ? [] : ['settings']}
         panels={{
           console: (
             <ConsolePanel
@@ -102,7 +99,7 @@ function Shown({ server, build }: Props) {
           build: <BuildPanel server={server} build={build} />,
           people: <PeoplePanel uuid={uuid} rights={build.rights} />,
           activity: <ActivityPanel uuid={uuid} rights={build.rights} />,
-          settings: <ServerSettings uuid={uuid} />,
+          settings: <SettingsPanel uuid={uuid} name={name} rights={build.rights} />,
         }}
       />
     </>

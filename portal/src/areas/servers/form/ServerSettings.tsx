@@ -1,4 +1,4 @@
-import { Switch, TextInput } from '@mantine/core';
+import { Switch } from '@mantine/core';
 import type { DeclaredServer } from '@portcullis/client/index.ts';
 import { useQuery } from '@tanstack/react-query';
 import { useRef } from 'react';
@@ -11,7 +11,7 @@ import { type EggVariable, sentLimits, variablesPatch } from './draft.ts';
 import { LimitFields } from './LimitFields.tsx';
 import { VariableFields } from './VariableFields.tsx';
 
-/** Name, limits, variables and opening of a server, as an operator changes them. */
+/** Limits and opening of a server, and the variables that its people cannot set, as an operator changes them. */
 export default function ServerSettings({ uuid }: { readonly uuid: string }) {
   const settings = useQuery({
     queryKey: ['server', uuid, 'settings'],
@@ -20,7 +20,9 @@ export default function ServerSettings({ uuid }: { readonly uuid: string }) {
         personClient.readServer({ uuid }, { signal }),
         personClient.readServerEgg({ uuid }, { signal }),
       ]);
-      return { server: data, etag: response.etag, variables: egg.data.egg.variables };
+      const { variables } = egg.data.egg;
+      const hidden = variables.filter(({ viewable, editable }) => !viewable || !editable);
+      return { server: data, etag: response.etag, variables: hidden };
     },
     // What is changed is what was read.
     staleTime: Number.POSITIVE_INFINITY,
@@ -39,23 +41,22 @@ export default function ServerSettings({ uuid }: { readonly uuid: string }) {
 interface FormProps {
   readonly server: DeclaredServer;
   readonly etag: string | null;
+  /** Variables that only the operator sets. */
   readonly variables: readonly EggVariable[];
 }
 
 function SettingsForm({ server, etag, variables }: FormProps) {
   const state = useRef(etag);
-  const { uuid, name, limits, owner, open_while_running: open } = server;
+  const { uuid, limits, owner, open_while_running: open } = server;
   if (owner === 'fleet') return <Notice kind="info">{text.change.ofFleet}</Notice>;
   return (
     <WriteForm
       label={text.change.title}
-      initial={{ name, limits, variables: { ...server.variables }, open: open !== false }}
+      initial={{ limits, variables: { ...server.variables }, open: open !== false }}
       submit={text.change.save}
       saved={text.change.saved}
-      refusal={(draft) => draft.name.trim() === ''}
       write={async (draft) => {
         const body = {
-          name: draft.name.trim(),
           limits: sentLimits(draft),
           variables: variablesPatch(variables, draft.variables),
           // Single ports that are named elsewhere stay as they are.
@@ -72,15 +73,6 @@ function SettingsForm({ server, etag, variables }: FormProps) {
     >
       {(form) => (
         <>
-          <div className="form-row">
-            <TextInput
-              className="field"
-              label={text.name}
-              maxLength={200}
-              required
-              {...form.getInputProps('name')}
-            />
-          </div>
           {variables.length > 0 && (
             <VariableFields
               variables={variables}

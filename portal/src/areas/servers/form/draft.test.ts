@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  choicesOf,
-  describeRules,
+  describeInput,
   type Egg,
+  type EggVariable,
   EMPTY,
   hostOf,
   serverInput,
@@ -11,6 +11,16 @@ import {
 } from './draft.ts';
 
 const HOST = { node: 'local', ok: true, reason: null, commands: [], image: null };
+const INPUT: EggVariable['input'] = {
+  kind: 'text',
+  choices: [],
+  on: null,
+  off: null,
+  whole: false,
+  least: null,
+  most: null,
+};
+const SHOWN = { description: '', viewable: true, editable: true, input: INPUT };
 const EGG: Egg = {
   name: 'eggs/flying-squid.json',
   title: 'Minecraft',
@@ -18,12 +28,19 @@ const EGG: Egg = {
   images: ['main'],
   variables: [
     {
+      ...SHOWN,
       env: 'MOTD',
       name: 'Message of the day',
       default: 'Hello',
       rules: ['required', 'string', 'max:100'],
     },
-    { env: 'MAX_PLAYERS', name: 'Players', default: '20', rules: ['integer', 'between:1,200'] },
+    {
+      ...SHOWN,
+      env: 'MAX_PLAYERS',
+      name: 'Players',
+      default: '20',
+      rules: ['integer', 'between:1,200'],
+    },
   ],
   hosts: [],
 };
@@ -72,15 +89,14 @@ test('a change names every variable: null where it has its default again', () =>
   assert.deepEqual(variablesPatch(EGG.variables, typed), { MOTD: null, MAX_PLAYERS: '8' });
 });
 
-test('rules are words, and lists of values are choices', () => {
-  assert.equal(
-    describeRules(['required', 'string', 'max:100']),
-    'must be given, at most 100 characters',
-  );
-  assert.equal(describeRules(['integer', 'between:1,200']), 'a whole number, from 1 to 200');
-  assert.equal(describeRules(['numeric', 'max:5']), 'a number, at most 5');
-  assert.equal(describeRules(['nullable', 'regex:/^a:b,c$/']), '');
-  assert.deepEqual(choicesOf(['required', 'in:true,false']), ['true', 'false']);
-  assert.deepEqual(choicesOf(['boolean']), ['1', '0']);
-  assert.equal(choicesOf(['string']), null);
+test('an input says in words what it takes beyond its form', () => {
+  const words = (input: Partial<EggVariable['input']>) =>
+    describeInput({ input: { ...INPUT, ...input } });
+  assert.equal(words({ most: 100 }), 'at most 100 characters');
+  const number = { kind: 'number', whole: true } as const;
+  assert.equal(words({ ...number, least: 1, most: 200 }), 'a whole number, from 1 to 200');
+  assert.equal(words({ ...number, whole: false, most: 5 }), 'a number, at most 5');
+  assert.equal(words({ ...number, least: 2 }), 'a whole number, at least 2');
+  assert.equal(words({ kind: 'choice', choices: ['a', 'b'] }), '');
+  assert.equal(words({}), '');
 });

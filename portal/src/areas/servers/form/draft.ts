@@ -120,38 +120,19 @@ function limitsBy<T>(valueOf: (limit: LimitName) => T): Record<LimitName, T> {
   >;
 }
 
-/** Describes what a variable takes, in words, by the rules of its egg. */
-export function describeRules(rules: readonly string[]): string {
-  const isNumber = rules.includes('integer') || rules.includes('numeric');
-  const words = rules.flatMap((rule) => {
-    const [name = '', value = ''] = rule.split(/:(.*)/s);
-    const [low = '', high = ''] = value.split(',');
-    switch (name) {
-      case 'required':
-        return [text.required];
-      case 'integer':
-        return [text.rules.integer];
-      case 'numeric':
-        return [text.rules.numeric];
-      case 'between':
-        return [text.rules.between(low, high)];
-      case 'min':
-        return [text.rules.min(value)];
-      case 'max':
-        return [isNumber ? text.rules.max(value) : text.rules.longest(value)];
-      default:
-        return [];
-    }
-  });
-  return words.join(', ');
+/** Describes what a variable takes beyond its input, in words: `a whole number, from 1 to 200`. */
+export function describeInput({ input }: Pick<EggVariable, 'input'>): string {
+  const { kind, whole, least, most } = input;
+  if (kind === 'number') {
+    return [whole ? text.rules.integer : text.rules.numeric, describeBounds(least, most)]
+      .filter((part) => part !== '')
+      .join(', ');
+  }
+  return kind === 'text' && most !== null ? text.rules.longest(String(most)) : '';
 }
 
-/** The values that a variable may have by its rules; null: any. */
-export function choicesOf(rules: readonly string[]): string[] | null {
-  const listed = rules
-    .find((rule) => rule.startsWith('in:'))
-    ?.slice('in:'.length)
-    .split(',');
-  if (listed !== undefined) return listed;
-  return rules.includes('boolean') ? ['1', '0'] : null;
+function describeBounds(least: number | null, most: number | null): string {
+  if (least !== null && most !== null) return text.rules.between(String(least), String(most));
+  if (least !== null) return text.rules.min(String(least));
+  return most === null ? '' : text.rules.max(String(most));
 }

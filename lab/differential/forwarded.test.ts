@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
+import { describe, it, type TestContext } from 'node:test';
+import type { Packet } from '@portcullis/core/firewall/packet.ts';
+import { repeated } from '@portcullis/core/testing/repeated.ts';
+import { compileEarly } from '@portcullis/dataplane/xdp/compile/compile.ts';
+import { planUnions } from '@portcullis/dataplane/xdp/compile/unions.ts';
+import type { EarlyDropDriver, EarlySettings } from '@portcullis/dataplane/xdp/driver/driver.ts';
+import { createKernelDriver } from '@portcullis/dataplane/xdp/driver/kernel-driver.ts';
+import { driverWithin } from '../driver-within.ts';
+import { require } from '../requirements.ts';
+import { addAddress, enableForwarding, type Namespace, Network } from '../stack/netns.ts';
+import { Draw, targetsOfRound } from './draw.ts';
+import { assertNone, expectedOf, type State, stateOf } from './expected.ts';
+import { framesOf, type Numbered, PAYLOAD, PLAIN } from './frames.ts';
+import { mutated } from './mutated.ts';
+import { VLANS } from './vlans.ts';
+import { LOCAL } from './wire.ts';
+
+/**
+ * What the early drop forwards without the network stack, the reference evaluator accepts: the mirror of what it
+ * drops. Random policies and packets, with answers of half of the flows, and policies that change between two packets.
+ * A failure names its seed; the same seed draws the same run: PORTCULLIS_SEED=123.
+ */
+const ROUNDS = repeated(3);
+const PACKETS_TO_EACH = 40;
+const CHANGES = 2;
+const PROTECTED = ['203.0.0.0/8', '2001:db8:5::/48'];
+/** No other protocol is forwarded, so few of their packets are evaluated. */
+const OTHERS_ONE_IN = 10;
+const UDP = 17;
+
+describe('packets that are forwarded without the network stack', () => {
+  it(`are accepted by the reference evaluator, in ${ROUNDS} rounds of ${CHANGES + 1} sets of policies`, (t) => {
+    const edge = edgeOf(t);
+    if (edge === null) return;
+    const seed = Number(process.env['PORTCULLIS_SEED'] ?? randomInt(1, 2 ** 30));
+    t.diagnostic(`PORTCULLIS_SEED=${seed}`);
+    const draw = new Draw(seed);
+    const seen = { packets: 0, accepted: 0, forwarded: 0 };
+    for (let round = 0; round < ROUNDS; round++) {
+      const { targets, destinations } = targetsOfRound(round);
+      const packets = draw
+        .packets(destinations, PACKETS_TO_EACH)
+        .filter(({ id, packet }) => packet.protocol === UDP || id % OTHERS_ONE_IN === 0);
+      let state = stateOf(draw.policies(targets), draw.sourceSets(), round);
+      edge.load(state);
+      for (let change = 0; change <= CHANGES; change++) {
+        const found = edge.assertAccepted(state, packets);
+        seen.packets += packets.length;
+        seen.accepted += found.accepted;
+        seen.forwarded += found.forwarded;
+        const sets = change === 1 ? draw.sourceSets() : state.desired.sourceSets;
+        state = stateOf(mutated(draw, state.policies, targets), sets, round + change + 1);
+        edge.load(state);
+      }
+    }
+    t.diagnostic(JSON.stringify(seen));
+    // It is there to forward.
+    assert.ok(seen.forwarded > seen.packets / 100, JSON.stringify(seen));
+  });
+});
+
+/** The early drop of a host with routes to protected servers, on no device: frames are shown to it one by one. */
+class ForwardingEdge {
+  readonly #driver: EarlyDropDriver;
+  readonly #wan: Link;
+  readonly #lan: Link;
+
+  constructor(driver: EarlyDropDriver, wan: Link, lan: Link) {
+    this.#driver = driver;
+    this.#wan = wan;
+    this.#lan = lan;
+  }
+
+  load({ desired: { policies, settings, sourceSets } }: State): void {
+    const targets = [...policies.values()].map(compileEarly);
+    const unions = new Map(targets.flatMap((target) => [...target.unions]));
+    const early: EarlySettings = {
+      keepReplies: true,
+      flowsComplete: true,
+      marksAll: false,
+      management: [...settings.management],
+      named: [this.#wan.ifindex],
+      vlans: [{ ifindex: this.#wan.ifindex, outer: VLANS.judged, inner: 0 }],
+      remember: { tcp: 600, udp: 600, other: 600 },
+    };
+    this.#driver.load(targets, early, planUnions(unions, sourceSets));
+    this.#driver.enforce();
+    const port = { needsChecks: false, isEntry: true, isExit: true };
+    const mac = (link: Link): Buffer => Buffer.from(link.mac.replaceAll(':', ''), 'hex');
+    this.#driver.forward([
+      { ...port, ifindex: this.#wan.ifindex, mac: mac(this.#wan) },
+      { ...port, ifindex: this.#lan.ifindex, mac: mac(this.#lan) },
+    ]);
+  }
+
+  /** The servers of half of these packets answer. */
+  assertAccepted(
+    state: State,
+    packets: readonly Numbered[],
+  ): Record<'accepted' | 'forwarded', number> {
+    const forwarded = packets.filter((one) => {
+      if (isAnswered(one)) this.#answer(one);
+      // The network stack gets one packet of a flow now and then.
+      return this.#isForwarded(one) || (isAnswered(one) && this.#isForwarded(one));
+    });
+    const wrong = forwarded.filter(
+      (one) =>
+        expectedOf(state, one).action !== 'pass' ||
+        !isAnswered(one) ||
+        one.form.cut !== 'whole' ||
+        Object.values<string>(LOCAL).includes(one.packet.destination),
+    );
+    assertNone(state, wrong, `forwarded without the network stack, of ${packets.length}`);
+    const accepted = packets.filter((one) => expectedOf(state, one).action === 'pass').length;
+    return { accepted, forwarded: forwarded.length };
+  }
+
+  #answer({ id, packet }: Numbered): void {
+    const reply = { id, packet: reversed(packet), form: PLAIN, payload: PAYLOAD };
+    for (const frame of framesOf(reply, this.#wan.mac))
+      this.#driver.leave(frame, this.#wan.ifindex);
+  }
+
+  #isForwarded(one: Numbered): boolean {
+    return framesOf(one, this.#wan.mac).some(
+      (frame) => this.#driver.forwardedFrame(frame, this.#wan.ifindex) !== null,
+    );
+  }
+}
+
+function isAnswered({ id, packet }: Numbered): boolean {
+  return id % 2 === 0 && packet.protocol === UDP;
+}
+
+interface Link {
+  readonly ifindex: number;
+  readonly mac: string;
+}
+
+function edgeOf(t: TestContext): ForwardingEdge | null {
+  if (!require(t, ['root', 'netns', 'bpf'])) return null;
+  const network = new Network('forwarded');
+  const [client, edge, behind] = ['client', 'edge', 'behind'].map((role) =>
+    network.create(role),
+  ) as [Namespace, Namespace, Namespace];
+  const none = { device: 'eth', addresses: [] };
+  network.join(client, none, edge, {
+    device: 'wan',
+    addresses: ['198.51.97.1/24', '2001:db8:fd::1/64'],
+  });
+  network.join(behind, none, edge, {
+    device: 'lan',
+    addresses: ['198.51.99.1/24', '2001:db8:fe::1/64'],
+  });
+  enableForwarding(edge);
+  for (const address of Object.values(LOCAL)) addAddress(edge, 'lo', address);
+  for (const [index, via] of ['198.51.99.2', '2001:db8:fe::2'].entries()) {
+    const to = ['lladdr', '02:00:00:00:00:99', 'nud', 'permanent'];
+    edge.run('ip', 'neighbour', 'add', via, 'dev', 'lan', ...to);
+    edge.run(
+      'ip',
+      `-${index === 0 ? 4 : 6}`,
+      'route',
+      'add',
+      PROTECTED[index] as string,
+      'via',
+      via,
+    );
+  }
+  const driver = driverWithin(edge, createKernelDriver({ pins: '' }));
+  t.after(() => {
+    driver.close();
+    network.destroy();
+  });
+  return new ForwardingEdge(driver, linkOf(edge, 'wan'), linkOf(edge, 'lan'));
+}
+
+function linkOf(namespace: Namespace, device: string): Link {
+  const [link] = JSON.parse(namespace.run('ip', '-j', 'link', 'show', 'dev', device)) as [
+    { readonly ifindex: number; readonly address: string },
+  ];
+  return { ifindex: link.ifindex, mac: link.address };
+}
+
+function reversed(packet: Packet): Packet {
+  const { source, destination, sourcePort, destinationPort } = packet;
+  return {
+    ...packet,
+    source: destination,
+    destination: source,
+    sourcePort: destinationPort,
+    destinationPort: sourcePort,
+  };
+}
