@@ -46,6 +46,7 @@ import { createMail } from './mail/index.ts';
 import { savePublicUrl } from './public-url.ts';
 import { createReadiness } from './readiness.ts';
 import { startResponse } from './response/index.ts';
+import { createSelfService } from './self-service/index.ts';
 import { sftpHandlers, SftpLogins } from './sftp/index.ts';
 import { StopStack } from './stop-stack.ts';
 import type { AutomaticTls } from './tls-auto/automatic-tls.ts';
@@ -233,6 +234,7 @@ function composeAreas(deps: AreaDeps) {
     ...createServerPeople({ publicUrl, mail }).handlers,
     ...createServerSettings({ gameServers, library: libraryOf(SHIPPED_EGGS) }).handlers,
     ...administrationOf(config, webhooks, gameServers).handlers,
+    ...createSelfService(libraryOf(SHIPPED_EGGS)).handlers,
     ...createJoining().handlers,
     ...events.handlers,
     ...webhooks.handlers,

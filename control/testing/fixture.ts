@@ -4,6 +4,7 @@ import { createAdministration } from '../administration/index.ts';
 import { createAccounts, releaseHashing } from '../accounts/index.ts';
 import { createServerPeople } from '../server-people/index.ts';
 import { createPortHandlers } from '../server-ports/index.ts';
+import { createSelfService } from '../self-service/index.ts';
 import { createServerSettings } from '../server-settings/index.ts';
 import { sftpHandlers, SftpLogins } from '../sftp/index.ts';
 import { createJoining } from '../joining/index.ts';
@@ -72,6 +73,7 @@ export const ALL_ABILITIES = [
   'game-servers.manage',
   'game-servers.files',
   'game-servers.settings',
+  'game-servers.create',
 ];
 
 /** Shorter and distinct timeouts for tests. */
@@ -179,6 +181,7 @@ function peopleHandlers(publicUrl: string, gameServers: GameServers) {
     ...sftpHandlers(),
     ...createPortHandlers(),
     ...createServerPeople({ publicUrl, mail: null }).handlers,
+    ...createSelfService(libraryOf(SHIPPED_EGGS)).handlers,
     ...createServerSettings({ gameServers, library: libraryOf(SHIPPED_EGGS) }).handlers,
   };
 }

@@ -20,6 +20,7 @@ export const serverMessages = {
   servers: {
     title: 'Game servers',
     create: 'Create a server',
+    make: 'New server',
     lead: 'The state of each server, as its node reports it.',
     search: 'Search: name, address:port, service, node, game',
     filter: 'Show',
