@@ -218,6 +218,7 @@ export const X1_GAME_SERVER_ENDPOINTS = [
           node_connected: true,
           egg: 'eggs/flying-squid.json',
           suspended: false,
+          own: false,
           rights: ['websocket.connect', 'control.console'],
           problem: null,
           allocation: { ip: '198.51.100.10', port: 25_565 },

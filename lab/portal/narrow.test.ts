@@ -19,6 +19,8 @@ const PAGES = [
   '/groups',
   '/groups/new',
   '/servers',
+  '/servers/new',
+  '/library',
   ...tabs(`/servers/${GAME.uuid}`, 'console', 'files', 'resources', 'history', 'ports', 'build'),
   ...tabs(`/servers/${GAME.uuid}`, 'settings'),
   ...tabs('/settings', 'keys', 'members', 'webhooks', 'organisation'),

@@ -18,6 +18,7 @@ import { GAME, LOBBY, PORTAL_FILES, PORTAL_FLEET, WITH_GAMES } from './fleet.ts'
 const TABS = [
   'console',
   'files',
+  'sftp',
   'resources',
   'history',
   'ports',
