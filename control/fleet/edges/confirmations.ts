@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { coalesce } from '@portcullis/link/coalesce.ts';
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
@@ -19,6 +20,9 @@ export type Confirmed =
   | { readonly kind: 'unknown' | 'resync' | 'future' }
   | { readonly kind: 'stale'; readonly confirmed: number };
 
+/** Milliseconds in which confirmations that follow others gather, so that a fleet needs few transactions. */
+const GATHER_MS = 8;
+
 interface Waiting {
   readonly confirmation: Confirmation;
   readonly resolve: (confirmed: Confirmed) => void;
@@ -34,6 +38,7 @@ export class Confirmations {
   readonly #events: Pick<FleetEvents, 'generationsLive'>;
   readonly #recording = coalesce(() => this.#recordWaiting());
   #waiting: Waiting[] = [];
+  #recordedAtMs = -Infinity;
 
   constructor(db: Db, events: Pick<FleetEvents, 'generationsLive'>) {
     this.#db = db;
@@ -49,6 +54,8 @@ export class Confirmations {
   }
 
   async #recordWaiting(): Promise<null> {
+    // The first of many waits for none; the others come within a moment and share a transaction.
+    if (performance.now() - this.#recordedAtMs < GATHER_MS * 2) await delay(GATHER_MS);
     // Of one edge, the later ones wait for the next transaction.
     const now = new Map<string, Waiting>();
     const later: Waiting[] = [];
@@ -70,6 +77,7 @@ export class Confirmations {
     } catch (error) {
       for (const { reject } of now.values()) reject(error);
     }
+    this.#recordedAtMs = performance.now();
     if (later.length > 0) this.#recording.poke();
     return null;
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { EdgeChanged } from '@portcullis/link/messages/edge.ts';
-import type { AgentSide } from '@portcullis/link/transport/transport.ts';
+import type { AgentSide, ControlSide } from '@portcullis/link/transport/transport.ts';
 import { sql } from 'kysely';
 import { testDatabase } from '../../db/testing.ts';
 import { fakeSourceSets, serveEdges } from '../test-edge.ts';
@@ -22,10 +22,38 @@ async function prepare(t: TestContext) {
   for (const [name, prefix] of Object.entries(HALVES)) await insertEdge(db, name, [prefix]);
   await Promise.all(Object.values(edges).map((edge) => edge.isConnected));
   const failed = (error: unknown): void => assert.fail(String(error));
-  const options = { db, link: link.control, loadSourceSets: fakeSourceSets, failed };
+  const away = new Away(link.control);
+  const options = { db, link: away.control, loadSourceSets: fakeSourceSets, failed };
   const announcer = new Announcer(options);
   t.after(() => announcer.stop());
-  return { db, holding, edges, announcer };
+  return { db, holding, edges, announcer, away };
+}
+
+/** A control side that has, for a while, no edges. */
+class Away {
+  readonly control: ControlSide;
+  #looked: (() => void) | null = null;
+
+  constructor(control: ControlSide) {
+    const admitted = (): ReadonlySet<string> => {
+      if (this.#looked === null) return control.admitted('edge');
+      this.#looked();
+      return new Set();
+    };
+    this.control = Object.assign(Object.create(control) as ControlSide, { admitted });
+  }
+
+  /** Announces without edges until that has been done with. */
+  async announce(announcer: Announcer): Promise<void> {
+    // The second look is of a later run than the first.
+    for (let look = 0; look < 2; look += 1) {
+      await new Promise<void>((resolve) => {
+        this.#looked = resolve;
+        announcer.announce();
+      });
+    }
+    this.#looked = null;
+  }
 }
 
 class Notices {
@@ -66,6 +94,18 @@ test('sends each edge what changed in its prefixes, and that nothing did', async
   ]);
   assert.equal(low?.settings.name, 'low');
   assert.deepEqual([high?.after, high?.generation, high?.policies], [1, 3, []]);
+});
+
+test('sends the first change after edges came back as a change, whatever was written before', async (t) => {
+  const { db, holding, edges, announcer, away } = await prepare(t);
+  announcer.announce();
+  await edges.low.next();
+  await acceptRule(db, holding, '203.0.113.1');
+  await away.announce(announcer);
+  await acceptRule(db, holding, '203.0.113.2');
+  announcer.announce();
+  const changes = await edges.low.next();
+  assert.deepEqual([changes?.after, changes?.generation], [1, 2]);
 });
 
 test('lets edges fetch what is larger than a message should be', async (t) => {

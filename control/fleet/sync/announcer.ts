@@ -4,6 +4,7 @@ import type { EdgeChanges } from '@portcullis/link/messages/edge.ts';
 import type { ControlSide } from '@portcullis/link/transport/transport.ts';
 import type { Db } from '../../db/database.ts';
 import { type EdgeState, loadEdges } from '../edges/store.ts';
+import { currentGeneration } from '../generations.ts';
 import { storedCidr } from '../policies/assembly.ts';
 import { type ContentPage, pageFor, SyncContent } from './content.ts';
 import type { LoadSourceSets } from './sync.ts';
@@ -65,8 +66,12 @@ export class Announcer {
   async #send(): Promise<number | null> {
     const { db, link, failed } = this.#options;
     const before = this.#sent;
-    if (before !== null && link.admitted('edge').size === 0) return null;
     try {
+      if (before !== null && link.admitted('edge').size === 0) {
+        // An edge that is admitted later fetches this much, so the first write after it is no sync of all.
+        this.#sent = await currentGeneration(db);
+        return null;
+      }
       const read = await this.#read(before);
       if (read.generation === before) return null;
       // Only now: an edge that is admitted later fetches what was read here.
