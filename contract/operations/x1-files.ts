@@ -56,7 +56,7 @@ function changes(schema: TSchema, example: unknown, problems: readonly ProblemCo
   } as const;
 }
 
-/** What any file may be, and no browser shows. */
+/** The media type of any file, which no browser shows. */
 const BYTES = 'application/octet-stream';
 const AT = '2026-11-21T02:00:00+00:00';
 const JOB = {

@@ -2,9 +2,7 @@ import { missing } from '../../requirements.ts';
 import { FileHost } from '../../stack/file-host.ts';
 import type { Bench, Row } from '../report.ts';
 import { httpRows } from './http.ts';
-
-/** Measures something of the files of a server that runs on this host. */
-export type FileRows = (host: FileHost, say: (line: string) => void) => Promise<readonly Row[]>;
+import type { FileRows } from './rows.ts';
 
 /** The doors to the files, each with its own rows. */
 const DOORS: readonly FileRows[] = [httpRows];
