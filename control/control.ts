@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { createAccounts, releaseHashing } from './accounts/index.ts';
 import { createServerPeople } from './server-people/index.ts';
+import { createPortHandlers } from './server-ports/index.ts';
 import { createServerSettings } from './server-settings/index.ts';
 import { prepareLinkFolder, prepareNodeFolder } from './root-rights.ts';
 import { createAccess, sessionCookieName, type Access } from './access/index.ts';
@@ -45,7 +46,8 @@ import { createMail } from './mail/index.ts';
 import { savePublicUrl } from './public-url.ts';
 import { createReadiness } from './readiness.ts';
 import { startResponse } from './response/index.ts';
-import { sftpAccessHandlers, SftpLogins } from './sftp/index.ts';
+import { createSelfService } from './self-service/index.ts';
+import { sftpHandlers, SftpLogins } from './sftp/index.ts';
 import { StopStack } from './stop-stack.ts';
 import type { AutomaticTls } from './tls-auto/automatic-tls.ts';
 import { createWebhooks, type Webhooks } from './webhooks/index.ts';
@@ -227,10 +229,12 @@ function composeAreas(deps: AreaDeps) {
     ...gameServers.handlers,
     ...createHistory({ publicUrl }).handlers,
     ...createAccounts({ publicUrl, mail }).handlers,
-    ...sftpAccessHandlers(),
+    ...sftpHandlers(),
+    ...createPortHandlers(),
     ...createServerPeople({ publicUrl, mail }).handlers,
     ...createServerSettings({ gameServers, library: libraryOf(SHIPPED_EGGS) }).handlers,
     ...administrationOf(config, webhooks, gameServers).handlers,
+    ...createSelfService(libraryOf(SHIPPED_EGGS)).handlers,
     ...createJoining().handlers,
     ...events.handlers,
     ...webhooks.handlers,

@@ -3,8 +3,10 @@ import { sql } from 'kysely';
 import { createAdministration } from '../administration/index.ts';
 import { createAccounts, releaseHashing } from '../accounts/index.ts';
 import { createServerPeople } from '../server-people/index.ts';
+import { createPortHandlers } from '../server-ports/index.ts';
+import { createSelfService } from '../self-service/index.ts';
 import { createServerSettings } from '../server-settings/index.ts';
-import { sftpAccessHandlers, SftpLogins } from '../sftp/index.ts';
+import { sftpHandlers, SftpLogins } from '../sftp/index.ts';
 import { createJoining } from '../joining/index.ts';
 import { createHistory } from '../history/index.ts';
 import { type Access, createAccess, createKey } from '../access/index.ts';
@@ -71,6 +73,7 @@ export const ALL_ABILITIES = [
   'game-servers.manage',
   'game-servers.files',
   'game-servers.settings',
+  'game-servers.create',
 ];
 
 /** Shorter and distinct timeouts for tests. */
@@ -175,8 +178,10 @@ const READY: Awaited<ReturnType<HttpDeps['readiness']>> = {
 function peopleHandlers(publicUrl: string, gameServers: GameServers) {
   return {
     ...createAccounts({ publicUrl, mail: null }).handlers,
-    ...sftpAccessHandlers(),
+    ...sftpHandlers(),
+    ...createPortHandlers(),
     ...createServerPeople({ publicUrl, mail: null }).handlers,
+    ...createSelfService(libraryOf(SHIPPED_EGGS)).handlers,
     ...createServerSettings({ gameServers, library: libraryOf(SHIPPED_EGGS) }).handlers,
   };
 }

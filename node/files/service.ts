@@ -90,6 +90,8 @@ export type FindServer = (uuid: string) => ServerSettings | string;
 export interface ServerSettings {
   /** MiB; 0: unlimited. */
   readonly limitMib: number;
+  /** Files, folders and links; 0, the default: what its disk allows. */
+  readonly limitEntries?: number;
   readonly denylist: readonly string[];
 }
 
@@ -121,6 +123,7 @@ export interface FileActivity {
 
 interface Shared extends Pick<ServerFiles, 'quota' | 'jobs' | 'transfers' | 'changes' | 'inUse'> {
   limitMib: number;
+  limitEntries: number;
   readonly slots: Limiter;
   readonly sweeps: Limiter;
 }
@@ -270,6 +273,7 @@ export class FileService {
     const { folder, owner } = await openFolder(uuid);
     const shared = this.#shared(uuid);
     shared.limitMib = settings.limitMib;
+    shared.limitEntries = settings.limitEntries ?? 0;
     const { quota, jobs, transfers, changes, inUse } = shared;
     const denylist = parseDenylist(settings.denylist);
     const sweep = (): void => this.#sweepSoon(uuid);
@@ -377,8 +381,10 @@ export class FileService {
     if (known !== undefined) return known;
     const shared: Shared = {
       limitMib: 0,
+      limitEntries: 0,
       quota: new Quota({
         limitMib: () => shared.limitMib,
+        limitEntries: () => shared.limitEntries,
         measure: () => this.#options.measureServer(uuid),
       }),
       jobs: new Jobs(this.#options.log),
