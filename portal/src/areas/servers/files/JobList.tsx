@@ -35,9 +35,7 @@ export function JobList({ uuid }: { readonly uuid: string }) {
             <div>
               <span className="strong">{text.kind(job.kind, job.state, nameOf(job.path))}</span>
               <div className="dim" role="status">
-                {job.state === 'running'
-                  ? text.soFar(job.entries, formatBytes(job.bytes))
-                  : job.notes.join(' ') || text.soFar(job.entries, formatBytes(job.bytes))}
+                {job.state === 'running' ? describe(job) : job.notes.join(' ') || describe(job)}
               </div>
             </div>
             {job.state === 'running' && job.total_bytes !== null && (
@@ -69,6 +67,14 @@ export function JobList({ uuid }: { readonly uuid: string }) {
       </ul>
     </section>
   );
+}
+
+/** How far a job is, and of how much where that is known. */
+function describe({ entries, bytes, total_bytes: total }: FileJob): string {
+  const done = formatBytes(bytes);
+  return total === null
+    ? text.soFar(entries, done)
+    : filesMessages.uploads.of(done, formatBytes(total));
 }
 
 function JobIcon({ state }: Pick<FileJob, 'state'>) {
