@@ -38,6 +38,8 @@ export const serverSettingsMessages = {
     image: 'the image',
     limits: 'its limits',
     ports: 'its ports',
+    startup: 'its startup line',
+    mounts: 'its mounts',
   } as Readonly<Record<string, string>>,
   restartNow: 'Restart now',
   restartTitle: (name: string) => `Restart ${name}?`,
