@@ -113,7 +113,9 @@ export class NodeAgent {
     });
     this.#files = this.#createFiles();
     const { sftp } = options;
-    this.#sftp = sftp && new SftpDoor({ ...sftp, control: this.#control, files: this.#files, log });
+    const { onChange } = this.#events;
+    this.#sftp =
+      sftp && new SftpDoor({ ...sftp, control: this.#control, files: this.#files, onChange, log });
   }
 
   /** Loads the servers of the journal; neither control nor the engine need to answer. */
@@ -155,10 +157,11 @@ export class NodeAgent {
     clearInterval(this.#compareTimer);
     clearTimeout(this.#reportTimer);
     this.#unsubscribe();
+    // Reports what people did, so before the link.
+    await this.#sftp?.stop();
     const stopped = this.#session.stop();
     await this.#options.link.close();
     await this.#disk.stop();
-    await this.#sftp?.stop();
     await this.#files.stop();
     await stopped;
     await Promise.all([...this.#servers.values()].map((server) => server.close()));
@@ -325,7 +328,8 @@ export class NodeAgent {
       .filter(({ uuid }) => assigned.has(uuid))
       .map((server) => server.report());
     const { done: purged } = this.#options.purges;
-    await this.#control.heartbeat({ engine, builds: limitLogs(builds), purged });
+    const sftp = this.#sftp?.reached ?? null;
+    await this.#control.heartbeat({ engine, builds: limitLogs(builds), purged, sftp });
   }
 
   #makeImage(name: string): NodeAnswer {

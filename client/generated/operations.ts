@@ -220,7 +220,7 @@ export type ApiKey = {
   /** The first characters of the key. */
   readonly hint: string;
   readonly name: string;
-  readonly abilities: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage' | 'game-servers.files' | 'game-servers.settings'>;
+  readonly abilities: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage' | 'game-servers.files' | 'game-servers.settings' | 'game-servers.create'>;
   /** Uuids of the servers that it sees; null: all. */
   readonly servers: readonly string[] | null;
   /** Uuids of those that it may instruct; null: all that it sees. */
@@ -251,7 +251,7 @@ export type ApiKeyCreated = {
 
 export type ApiKeyInput = {
   readonly name: string;
-  readonly abilities: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage' | 'game-servers.files' | 'game-servers.settings'>;
+  readonly abilities: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage' | 'game-servers.files' | 'game-servers.settings' | 'game-servers.create'>;
   /** Uuids of the servers that it sees; null: all. */
   readonly servers?: readonly string[] | null;
   /** Uuids of those that it may instruct; null: all that it sees. */
@@ -935,6 +935,31 @@ export type DeclaredHoldingsAnswer = {
   readonly data: readonly DeclaredHolding[];
 };
 
+export type DeclaredLibraryEgg = {
+  /** What `egg` of a server takes. */
+  readonly name: string;
+  /** The egg as Pterodactyl or Pelican exports it, as JSON, with its scripts as they are. `readEgg` makes it of a URL or of YAML. */
+  readonly document: {
+    readonly [name: string]: unknown;
+  };
+  /** The URL that it came from, where newer ones are looked for. */
+  readonly source: string | null;
+  /** Whether owners of organisations may choose it. */
+  readonly offered: boolean;
+  /** The servers that were made from it. */
+  readonly servers: number;
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
+};
+
+export type DeclaredLibraryEggAnswer = {
+  readonly data: DeclaredLibraryEgg;
+};
+
+export type DeclaredLibraryEggsAnswer = {
+  readonly data: readonly DeclaredLibraryEgg[];
+};
+
 export type DeclaredManagedFilter = {
   /** A filter. */
   readonly type: string;
@@ -963,6 +988,8 @@ export type DeclaredNode = {
   readonly mounts: readonly DeclaredNodeMount[];
   /** Days for which it keeps the files of a deleted server; -1: until they are purged by hand. */
   readonly keep_days: number;
+  /** The name or address at which people reach its SFTP. Default: the one address on which it listens, else its first address, else that of the server. */
+  readonly sftp_host: string | null;
   /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
   readonly owner: 'fleet' | 'portal' | (string & {});
 };
@@ -1024,7 +1051,7 @@ export type DeclaredOrganisationKey = {
   /** What people call it. A fleet file finds the key again by it. */
   readonly name: string;
   /** What it may do. */
-  readonly abilities: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage' | 'game-servers.files' | 'game-servers.settings'>;
+  readonly abilities: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage' | 'game-servers.files' | 'game-servers.settings' | 'game-servers.create'>;
   readonly servers: readonly string[] | null;
   readonly managed_servers: readonly string[] | null;
   readonly prefixes: readonly string[] | null;
@@ -1065,6 +1092,14 @@ export type DeclaredOrganisationLimits = {
   readonly configured_addresses: number;
   /** Requests per minute, of each key */
   readonly requests_per_minute: number;
+  /** Servers that owners make */
+  readonly own_servers: number;
+  /** Memory of those together, MiB */
+  readonly own_servers_memory: number;
+  /** Processor of those together, % of a core */
+  readonly own_servers_cpu: number;
+  /** Disk of those together, MiB */
+  readonly own_servers_disk: number;
 };
 
 export type DeclaredOrganisationsAnswer = {
@@ -1605,6 +1640,11 @@ export type EdgeVerdict = {
 export type Egg = {
   /** What `egg` of a server takes. */
   readonly name: string;
+  /** SHA-256 of the parsed egg: `egg_digest` of a server. */
+  readonly digest: string;
+  /** A `data:` URI of an image. */
+  readonly icon: string | null;
+  readonly author: string | null;
   readonly description: string;
   /** Their labels. */
   readonly images: readonly string[];
@@ -1612,6 +1652,27 @@ export type Egg = {
   /** With the first of its images. */
   readonly hosts: readonly EggHost[];
   readonly title: string;
+};
+
+/** The difference to the egg that the library has. */
+export type EggChange = {
+  /** Empty: nothing that has an effect here. */
+  readonly fields: ReadonlyArray<{
+    /** Such as `startup` or `variables.MOTD`. */
+    readonly field: string;
+    /** Null: there was none. */
+    readonly before: string | null;
+    /** Null: there is none any more. */
+    readonly after: string | null;
+  }>;
+  /** Those that were made from it. They keep the egg that they have. */
+  readonly servers: ReadonlyArray<{
+    readonly uuid: string;
+    readonly name: string;
+    readonly organisation: string;
+    /** It has this very egg. */
+    readonly current: boolean;
+  }>;
 };
 
 /** A node of the fleet, and whether it can run the egg now. */
@@ -1626,12 +1687,14 @@ export type EggHost = {
   readonly image: string | null;
 };
 
-/** One of the two. */
+/** Either url or text. */
 export type EggSourceInput = {
   /** Where the file is. Only public addresses are fetched from. */
   readonly url?: string;
   /** The file itself, JSON or YAML. */
   readonly text?: string;
+  /** An egg of the library that it would replace: the answer has the difference. */
+  readonly name?: string;
 };
 
 /** A startup variable of an egg. */
@@ -1653,7 +1716,8 @@ export type EggVariable = {
 };
 
 export type Eggs = {
-  readonly data: readonly Egg[];
+  /** By title. */
+  readonly data: readonly ListedEgg[];
 };
 
 export type EmptyBinRequest = {
@@ -2246,6 +2310,8 @@ export type GameServerBuildState = {
   readonly egg: string;
   /** The operator lets it not run. */
   readonly suspended: boolean;
+  /** Owners of the organisation made it within its quota, so they may delete it. */
+  readonly own: boolean;
   /** The rights of the caller to it, as `listServerPeople` explains them. */
   readonly rights: readonly string[];
   /** What is amiss with a server that is built, live from its node: why its start failed, why it ended. Null: nothing, or the node did not answer within 2 s. */
@@ -2717,6 +2783,26 @@ export type Joined = {
   };
 };
 
+export type LibraryEggInput = {
+  /** The egg as Pterodactyl or Pelican exports it, as JSON, with its scripts as they are. `readEgg` makes it of a URL or of YAML. */
+  readonly document: {
+    readonly [name: string]: unknown;
+  };
+  /** The URL that it came from, where newer ones are looked for. */
+  readonly source?: string | null;
+  /** Whether owners of organisations may choose it. */
+  readonly offered?: boolean;
+};
+
+export type LibraryEggPatch = {
+  readonly document?: {
+    readonly [name: string]: unknown;
+  } | null;
+  /** The URL that it came from, where newer ones are looked for. */
+  readonly source?: string | null;
+  readonly offered?: boolean | null;
+};
+
 /** The limits in force for the organisation. */
 export type Limits = {
   /** Rules on one address, those of groups included. */
@@ -2748,6 +2834,34 @@ export type LinkAccepted = {
 export type LinkToken = {
   /** The part of a link after #. */
   readonly token: string;
+};
+
+export type ListedEgg = {
+  /** What `egg` of a server takes. */
+  readonly name: string;
+  /** SHA-256 of the parsed egg: `egg_digest` of a server. */
+  readonly digest: string;
+  /** A `data:` URI of an image. */
+  readonly icon: string | null;
+  readonly author: string | null;
+  readonly description: string;
+  /** Their labels. */
+  readonly images: readonly string[];
+  readonly variables: readonly EggVariable[];
+  /** With the first of its images. */
+  readonly hosts: readonly EggHost[];
+  /** It comes with this version; else an operator added it. */
+  readonly shipped: boolean;
+  /** Owners of organisations may choose it. */
+  readonly offered: boolean;
+  /** The URL that it came from. */
+  readonly source: string | null;
+  readonly title: string;
+};
+
+export type MadeServer = {
+  readonly data: NewServerView;
+  readonly message: string;
 };
 
 export type ManagedFilter = {
@@ -2833,6 +2947,55 @@ export type NewPasskey = {
   readonly credential: Readonly<Record<string, unknown>>;
 };
 
+export type NewServer = {
+  /** What people call it. */
+  readonly name: string;
+  /** A name of the library (`listOfferedEggs`). */
+  readonly egg: string;
+  /** The label of one of the egg's images. Null: the first. */
+  readonly image?: string | null;
+  /** By environment name, within the egg's rules; the others have the egg's defaults. */
+  readonly variables?: {
+    readonly [name: string]: string | number | boolean;
+  };
+  readonly limits: NewServerLimits;
+  /** Null or left out: the one with the most memory left of those where it fits. */
+  readonly node?: string | null;
+  /** A service of the organisation. Left out: its first active one. */
+  readonly service?: number;
+};
+
+/** Where players will reach it. */
+export type NewServerAddress = {
+  readonly ip: IpAddress;
+  readonly port: number;
+};
+
+export type NewServerLimits = {
+  /** MiB. */
+  readonly memory: number;
+  /** Percent of one core. */
+  readonly cpu: number;
+  /** MiB. */
+  readonly disk: number;
+};
+
+export type NewServerSize = {
+  readonly memory: number;
+  readonly cpu: number;
+  readonly disk: number;
+};
+
+export type NewServerView = {
+  readonly uuid: string;
+  readonly name: string;
+  readonly egg: string;
+  readonly node: string;
+  readonly service_id: number;
+  readonly limits: NewServerSize;
+  readonly allocation: NewServerAddress;
+};
+
 export type NewSftpPassword = {
   readonly name: string;
   /** Days until it ends. */
@@ -2860,6 +3023,8 @@ export type NodeInput = {
   readonly mounts?: readonly NodeMount[];
   /** Days for which it keeps the files of a deleted server; -1: until they are purged by hand. */
   readonly keep_days?: number;
+  /** The name or address at which people reach its SFTP. Default: the one address on which it listens, else its first address, else that of the server. */
+  readonly sftp_host?: string | null;
 };
 
 export type NodeMount = {
@@ -2884,6 +3049,8 @@ export type NodePatch = {
   readonly ports?: string | null;
   readonly mounts?: readonly NodeMount[] | null;
   readonly keep_days?: number | null;
+  /** The name or address at which people reach its SFTP. Default: the one address on which it listens, else its first address, else that of the server. */
+  readonly sftp_host?: string | null;
 };
 
 export type NotedAddresses = {
@@ -2924,6 +3091,32 @@ export type ObjectNames = {
   readonly rules: readonly number[];
   /** Keys of filters. */
   readonly filters: readonly string[];
+};
+
+/** A game of which servers can be made. */
+export type OfferedEgg = {
+  /** What `egg` of a new server takes. */
+  readonly name: string;
+  readonly description: string;
+  readonly author: string | null;
+  /** A `data:` URI of a PNG, JPEG, WebP or SVG image. */
+  readonly icon: string | null;
+  /** Their labels; the first is the default. */
+  readonly images: readonly string[];
+  readonly variables: readonly EggVariable[];
+  /** Those of its ports. */
+  readonly protocols: readonly string[];
+  /** The stateful filters that fit its ports. */
+  readonly filters: ReadonlyArray<{
+    readonly type: string;
+    readonly name: string;
+  }>;
+  readonly title: string;
+};
+
+export type OfferedEggs = {
+  /** By title. */
+  readonly data: readonly OfferedEgg[];
 };
 
 /** Its one port, with the protocols of the egg. Either this or allocations. */
@@ -3003,7 +3196,7 @@ export type OrganisationKeyInput = {
   /** What people call it. A fleet file finds the key again by it. */
   readonly name: string;
   /** What it may do. */
-  readonly abilities: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage' | 'game-servers.files' | 'game-servers.settings'>;
+  readonly abilities: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage' | 'game-servers.files' | 'game-servers.settings' | 'game-servers.create'>;
   readonly servers?: readonly string[] | null;
   readonly managed_servers?: readonly string[] | null;
   readonly prefixes?: readonly string[] | null;
@@ -3015,7 +3208,7 @@ export type OrganisationKeyInput = {
 
 export type OrganisationKeyPatch = {
   readonly name?: string | null;
-  readonly abilities?: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage' | 'game-servers.files' | 'game-servers.settings'> | null;
+  readonly abilities?: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage' | 'game-servers.files' | 'game-servers.settings' | 'game-servers.create'> | null;
   readonly servers?: readonly string[] | null;
   readonly managed_servers?: readonly string[] | null;
   readonly prefixes?: readonly string[] | null;
@@ -3039,6 +3232,14 @@ export type OrganisationLimits = {
   readonly configured_addresses?: number;
   /** Requests per minute, of each key */
   readonly requests_per_minute?: number;
+  /** Servers that owners make */
+  readonly own_servers?: number;
+  /** Memory of those together, MiB */
+  readonly own_servers_memory?: number;
+  /** Processor of those together, % of a core */
+  readonly own_servers_cpu?: number;
+  /** Disk of those together, MiB */
+  readonly own_servers_disk?: number;
 };
 
 export type OrganisationName = {
@@ -3055,6 +3256,10 @@ export type OrganisationPatch = {
     readonly attack_history_days?: number | null;
     readonly configured_addresses?: number | null;
     readonly requests_per_minute?: number | null;
+    readonly own_servers?: number | null;
+    readonly own_servers_memory?: number | null;
+    readonly own_servers_cpu?: number | null;
+    readonly own_servers_disk?: number | null;
   } | null;
   readonly thresholds?: {
     /** Packets per second. */
@@ -3131,6 +3336,14 @@ export type PersonChange = {
 
 export type PersonName = {
   readonly name: string;
+};
+
+export type PlacesRequest = {
+  /** A name of the library (`listOfferedEggs`). */
+  readonly egg: string;
+  /** The label of one of the egg's images. Null: the first. */
+  readonly image?: string | null;
+  readonly limits: NewServerLimits;
 };
 
 /** A port of tcp or udp. */
@@ -3250,6 +3463,8 @@ export type ReadEgg = {
     };
     /** What of the file has no effect here. */
     readonly notes: readonly string[];
+    /** Null: no `name` was given, or it is a new one. */
+    readonly change: EggChange | null;
   };
 };
 
@@ -3485,6 +3700,18 @@ export type ServerActivityMeta = {
   readonly next: number | null;
 };
 
+/** Servers, and what they have together. */
+export type ServerAmounts = {
+  /** Servers. */
+  readonly servers: number;
+  /** MiB. */
+  readonly memory: number;
+  /** Percent of one core. */
+  readonly cpu: number;
+  /** MiB. */
+  readonly disk: number;
+};
+
 export type ServerEgg = {
   readonly data: {
     readonly egg: Egg;
@@ -3705,6 +3932,16 @@ export type ServerPeopleData = {
   }>;
 };
 
+export type ServerPlaces = {
+  /** Every node, by name. */
+  readonly data: ReadonlyArray<{
+    readonly node: string;
+    readonly fits: boolean;
+    /** Why not; null: it fits. */
+    readonly reason: string | null;
+  }>;
+};
+
 export type ServerPort = {
   readonly ip: IpAddress;
   readonly port: Port;
@@ -3753,6 +3990,13 @@ export type ServerPortsData = {
   }>;
   /** The ports that it may have in all when people add some. 0: they add none. */
   readonly limit: number;
+};
+
+export type ServerQuota = {
+  readonly data: {
+    readonly limits: ServerAmounts;
+    readonly used: ServerAmounts;
+  };
 };
 
 export type ServerRightsChange = {
@@ -3934,6 +4178,24 @@ export type SftpPassword = {
     readonly id: number;
     readonly password: string;
     readonly expires_at: string;
+  };
+};
+
+/** How people reach the files of a server by SFTP. */
+export type SftpPlace = {
+  readonly data: {
+    /** The name or address of its node. */
+    readonly host: string;
+    /** Null: its node serves no SFTP, or did not report it yet. */
+    readonly port: number | null;
+    /** The key of the host, as clients show it at the first connection: accept it only if it is this one. */
+    readonly fingerprint: string | null;
+    /** The end of the user: the email of the person, a dot, and this. */
+    readonly server: string;
+    /** The user of the caller; null for a key, which is no person. */
+    readonly user: string | null;
+    /** What a program such as FileZilla opens. Null without a user or a port. */
+    readonly url: string | null;
   };
 };
 
@@ -4440,6 +4702,14 @@ export interface X1Operations {
     headers: 'ifNoneMatch';
     result: GameServerStatuses;
   };
+  /** Make a game server. */
+  makeGameServer: {
+    params: {};
+    query: never;
+    body: NewServer;
+    headers: 'idempotencyKey';
+    result: MadeServer;
+  };
   /** See how far a server is built. */
   readGameServerBuild: {
     params: { slice: string };
@@ -4471,6 +4741,38 @@ export interface X1Operations {
     body: never;
     headers: 'idempotencyKey';
     result: Reinstalled;
+  };
+  /** Read the quota of own servers. */
+  readServerQuota: {
+    params: {};
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: ServerQuota;
+  };
+  /** List the games of which servers can be made. */
+  listOfferedEggs: {
+    params: {};
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: OfferedEggs;
+  };
+  /** Find the nodes where a server fits. */
+  findServerPlaces: {
+    params: {};
+    query: never;
+    body: PlacesRequest;
+    headers: never;
+    result: ServerPlaces;
+  };
+  /** Delete a game server. */
+  deleteGameServer: {
+    params: { slice: string };
+    query: never;
+    body: never;
+    headers: 'idempotencyKey';
+    result: Done;
   };
   /** List a folder of a server. */
   listFiles: {
@@ -4679,6 +4981,14 @@ export interface X1Operations {
     body: never;
     headers: 'ifNoneMatch';
     result: ServerActivity;
+  };
+  /** Read how to connect by SFTP. */
+  readServerSftp: {
+    params: { slice: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: SftpPlace;
   };
   /** List the ports of a server. */
   listServerPorts: {
@@ -6016,6 +6326,46 @@ export interface OperatorOperations {
     headers: 'idempotencyKey' | 'ifMatch';
     result: Done;
   };
+  /** List the library eggs. */
+  listLibraryEggs: {
+    params: {};
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredLibraryEggsAnswer;
+  };
+  /** Read a library egg. */
+  readLibraryEgg: {
+    params: { name: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredLibraryEggAnswer;
+  };
+  /** Create or replace a library egg. */
+  saveLibraryEgg: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: LibraryEggInput;
+    headers: 'ifMatch' | 'ifNoneMatch';
+    result: DeclaredLibraryEggAnswer;
+  };
+  /** Change a library egg. */
+  changeLibraryEgg: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: LibraryEggPatch;
+    headers: 'ifMatch';
+    result: DeclaredLibraryEggAnswer;
+  };
+  /** Remove a library egg. */
+  removeLibraryEgg: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: never;
+    headers: 'idempotencyKey' | 'ifMatch';
+    result: Done;
+  };
   /** Read a server. */
   readServer: {
     params: { uuid: string };
@@ -6079,10 +6429,15 @@ listBlockedSources GET /firewall/blocked
 blockSources POST! /firewall/blocked
 unblockSources DELETE! /firewall/blocked
 listGameServerStatuses GET /game-servers
+makeGameServer POST! /game-servers
 readGameServerBuild GET /game-servers/{slice}/build
 readGameServerHistory GET /game-servers/{slice}/history
 readConsole GET /game-servers/{slice}/console
 reinstallGameServer POST! /game-servers/{slice}/reinstall
+readServerQuota GET /game-servers/quota
+listOfferedEggs GET /eggs
+findServerPlaces POST /game-servers/places
+deleteGameServer DELETE! /game-servers/{slice}
 listFiles GET /game-servers/{slice}/files
 deleteFiles DELETE! /game-servers/{slice}/files
 readFile GET /game-servers/{slice}/files/content
@@ -6109,6 +6464,7 @@ setServerRights PUT /game-servers/{slice}/people/{person}
 removeFromServer DELETE! /game-servers/{slice}/people/{person}
 withdrawServerInvitation DELETE! /game-servers/{slice}/invitations/{invitation}
 listServerActivity GET /game-servers/{slice}/activity
+readServerSftp GET /game-servers/{slice}/sftp
 listServerPorts GET /game-servers/{slice}/ports
 addServerPort POST! /game-servers/{slice}/ports
 setServerPort PUT /game-servers/{slice}/ports/{address}/{port}
@@ -6275,6 +6631,11 @@ readResponder GET /responders/{name}
 saveResponder PUT /responders/{name}
 changeResponder PATCH /responders/{name}
 removeResponder DELETE! /responders/{name}
+listLibraryEggs GET /library
+readLibraryEgg GET /library/{name}
+saveLibraryEgg PUT /library/{name}
+changeLibraryEgg PATCH /library/{name}
+removeLibraryEgg DELETE! /library/{name}
 readServer GET /game-servers/{uuid}
 saveServer PUT /game-servers/{uuid}
 changeServer PATCH /game-servers/{uuid}

@@ -103,6 +103,8 @@ export interface ServerBuildRow {
   readonly nodeConnected: boolean;
   readonly egg: string;
   readonly suspended: boolean;
+  /** Owners of the organisation made it, so they may delete it. */
+  readonly own: boolean;
   readonly ip: string;
   readonly port: number;
   readonly ports: readonly ServerPort[];
@@ -123,6 +125,7 @@ export async function loadBuild(
     select game_servers.uuid, provisioned, build_state as state, build_reason as reason, build_log as log,
            build_epoch as epoch, nodes.name as node, egg_name as egg, suspended, ${FIRST.ip} as ip, ${FIRST.port} as port,
            ${portsOf('game_servers')} as ports,
+           made_by is not distinct from game_servers.organisation_id as own,
            open_while_running as "openWhileRunning", open_ports as "openPorts",
            exists (select from server_openings o where o.server = game_servers.uuid and o.deleted_generation is null)
              as "portsOpen", ${IS_CONNECTED} as "nodeConnected", eggs.egg as "parsedEgg"

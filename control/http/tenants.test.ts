@@ -22,7 +22,15 @@ const RULE = { action: 'deny', protocol: 'udp', destination_port: '4242' } as co
 /** The other rows of the portal are about the person itself; control/accounts/rows.test.ts tries them. */
 const OF_ORGANISATIONS = PORTAL_ENDPOINTS.filter(({ path }) => path.startsWith('/organisations/'));
 /** Take no id and no address, so there is nothing of another organisation to name. */
-const ONLY_OWN = new Set(['createKey', 'createWebhook', 'inviteMember', 'renameOrganisation']);
+const ONLY_OWN = new Set([
+  'createKey',
+  'createWebhook',
+  'inviteMember',
+  'renameOrganisation',
+  // Its service is tried beside its handler.
+  'makeGameServer',
+  'findServerPlaces',
+]);
 
 interface Victim {
   /** Values that another organisation would put for each parameter of a path. */

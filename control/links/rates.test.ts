@@ -8,7 +8,7 @@ const OTHER = { kind: 'node', name: 'node-2' } as const;
 
 function beat(instance: string): AgentRequest {
   const engine = { kind: 'fake', version: null, problem: null, host: null, mounts: null } as const;
-  return { kind: 'node.heartbeat', instance, engine, builds: [], purged: [] };
+  return { kind: 'node.heartbeat', instance, engine, builds: [], purged: [], sftp: null };
 }
 
 test('an agent beyond its rate is slowed down, its last state wins, and others are not slowed down', async (t) => {

@@ -1,11 +1,15 @@
 import type { ServerObject } from '@portcullis/contract/schemas/declared/game-server.ts';
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import { withOwnStart } from '@portcullis/core/game-servers/eggs/own-start.ts';
-import { choosePlace, type PlaceNode } from '@portcullis/core/game-servers/placement.ts';
+import {
+  choosePlace,
+  type LackKind,
+  type PlaceNode,
+} from '@portcullis/core/game-servers/placement.ts';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import { parsePortExpression } from '@portcullis/core/net/ports.ts';
 import { sql } from 'kysely';
-import type { Tx } from '../db/database.ts';
+import type { Reader, Tx } from '../db/database.ts';
 import { loadNodeStatuses, loadStoredEgg, type NodeStatus } from '../game-servers/index.ts';
 import { conflict, invalidField, Problem } from '../problem.ts';
 import { hostsOf } from './egg-hosts.ts';
@@ -63,7 +67,64 @@ function placeNodeOf(
   return { ...node, problem, ports: ranges.ok ? ranges.value : [] };
 }
 
-async function loadTaken(tx: Tx): Promise<ReadonlySet<string>> {
+/** A node, and what keeps a server from it. */
+export interface ServerPlace {
+  readonly node: string;
+  /** Null: it fits. */
+  readonly lack: LackKind | null;
+  /** The address and port that it would get. */
+  readonly allocation: { readonly ip: string; readonly port: number } | null;
+  /** The part of its memory that is in use. */
+  readonly used: number;
+}
+
+/** Every node with what keeps a server from it, which gets a port there. By name; none is preferred. */
+export async function findPlaces(
+  tx: Reader | Tx,
+  {
+    limits: { memory, disk },
+    image,
+    organisationId,
+  }: Pick<PlacementRequest, 'limits' | 'image'> & {
+    /** Its own addresses come first. */
+    readonly organisationId: number;
+  },
+  egg: Pick<Egg, 'images'>,
+): Promise<ServerPlace[]> {
+  const nodes = await loadNodeStatuses(tx);
+  const taken = await loadTaken(tx);
+  const held = await loadHeld(tx, organisationId, nodes);
+  return nodes.map((status) => {
+    const node = placeNodeOf(status, egg, image ?? null);
+    const own = node.addresses.filter((ip) => held.includes(ip));
+    const addresses = [...own, ...node.addresses.filter((ip) => !own.includes(ip))];
+    const wish = { node: null, memory, disk, addresses: null };
+    const placed = choosePlace(wish, [{ ...node, addresses }], taken);
+    return {
+      node: node.name,
+      lack: placed.ok ? null : (placed.lacks[0]?.kind ?? 'connection'),
+      allocation: placed.ok ? placed.place.given : null,
+      used: node.memory === null ? 0 : node.memoryUsed / node.memory,
+    };
+  });
+}
+
+/** The addresses of nodes that the organisation holds now. */
+async function loadHeld(
+  tx: Reader | Tx,
+  organisationId: number,
+  nodes: readonly NodeStatus[],
+): Promise<readonly string[]> {
+  const addresses = nodes.flatMap((node) => node.addresses);
+  const { rows } = await sql<{ ip: string }>`
+    select a.ip from unnest(${addresses}::text[]) as a (ip)
+     where ${organisationId} = (select organisation_id from holdings
+                                 where cidr >>= a.ip::inet and during @> statement_timestamp()
+                                 order by masklen(cidr) desc limit 1)`.execute(tx);
+  return rows.map(({ ip }) => ip);
+}
+
+async function loadTaken(tx: Reader | Tx): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ taken: string }>`
     select host(ip) || ' ' || port as taken from server_ports`.execute(tx);
   return new Set(rows.map(({ taken }) => taken));

@@ -93,6 +93,11 @@ const BEAT: NodeHeartbeat = {
   engine: { kind: 'docker', version: '20.10', problem: null, host: null, mounts: null },
   builds: [BUILD],
   purged: [],
+  sftp: {
+    port: 2_022,
+    address: null,
+    fingerprint: 'SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU',
+  },
 };
 
 describe('node messages', () => {
@@ -106,6 +111,11 @@ describe('node messages', () => {
     const { purge: _p, ...page } = PAGE;
     const older = { ...page, servers: [{ ...server, limits: { memory, cpu, disk } }] };
     assert.deepEqual(parseReply(older), { ok: true, value: PAGE });
+  });
+
+  it('takes a heartbeat of an older node as one of a node without SFTP', () => {
+    const { sftp: _, ...older } = BEAT;
+    assert.deepEqual(parseRequest('node', older), { ok: true, value: { ...BEAT, sftp: null } });
   });
 
   it('accepts a heartbeat, and drops the fields that a newer node adds', () => {

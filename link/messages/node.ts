@@ -8,7 +8,7 @@ import {
 } from '@portcullis/core/game-servers/power.ts';
 import { egg } from './egg.ts';
 import { FILE_REPLIES, FILE_REQUESTS } from './files.ts';
-import { SFTP_NOTICES, SFTP_REPLIES, SFTP_REQUESTS } from './sftp.ts';
+import { SFTP_NOTICES, SFTP_REPLIES, SFTP_REQUESTS, sftpOfNode } from './sftp.ts';
 import {
   array,
   boolean,
@@ -179,6 +179,8 @@ export const NODE_REQUESTS = {
       builds: array(build, MAX_SERVERS_OF_NODE),
       /** Deleted servers of the last sync whose files are gone. */
       purged: withDefault(array(uuid, MAX_PURGED), []),
+      /** Null: it serves no SFTP. Older agents do not report it. */
+      sftp: withDefault(nullable(sftpOfNode), null),
     },
   }),
   ...SFTP_REQUESTS,

@@ -170,6 +170,7 @@ export class Server {
         // Measured before `built` is reported, so that the reported disk use includes the install.
         await this.#checkDisk(signal).catch(() => {});
       },
+      onOutput: () => shared.onChange(),
     });
     for (const effect of recovered.effects) this.#adapter.perform(effect);
   }

@@ -10,11 +10,13 @@ import { addActivity } from './activity.ts';
 import { addFiles } from './files/files.ts';
 import { findUuid } from './find.ts';
 import { addLogs } from './logs.ts';
+import { addMake } from './make.ts';
 import { addPeople } from './people.ts';
 import { addPorts } from './ports.ts';
 import { addPower } from './power.ts';
 import { addReinstall } from './reinstall.ts';
 import { addSettings } from './settings.ts';
+import { addSftp } from './sftp.ts';
 import { addShow } from './show.ts';
 
 export function addServers(program: Command): void {
@@ -33,7 +35,9 @@ A server is named by its uuid, or by its name if no other server has it.
   portcullis servers logs Survival --lines 200
   portcullis servers logs Survival --follow
   portcullis servers files ls Survival plugins
+  portcullis servers sftp Survival --user ada@example.net
   portcullis servers reinstall 6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11    after a failed build
+  portcullis servers create Survival --egg eggs/flying-squid.json --wait
   portcullis servers settings set Survival MOTD="Come in"
   portcullis servers people list Survival
   portcullis servers ports add Survival --name voice
@@ -55,7 +59,9 @@ If the node refuses, or a --wait times out, the exit code is 1.`,
   ).action(sendCommand);
   addLogs(servers);
   addFiles(servers);
+  addSftp(servers);
   addReinstall(servers);
+  addMake(servers);
   addSettings(servers);
   addPeople(servers);
   addPorts(servers);

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { CLOSED } from '../values.ts';
 import { declaredKind, type Filled } from './declared-kind.ts';
-import { formed, LARGEST, list, name, text, truth, whole, wholeOrNone } from './shapes.ts';
+import { formed, LARGEST, list, name, text, textOrNone, truth, whole, wholeOrNone } from './shapes.ts';
 
 /** An absolute path without empty, `.` or `..` segments. */
 const PATH = '^(?!.*/\\.{0,2}(/|$))(/[^\\u0000-\\u001F\\u007F/]+)+$';
@@ -38,6 +38,9 @@ const mount = Type.Object(
   },
 );
 
+/** A name of DNS, or an address without a port. */
+const HOST_PATTERN = '^[A-Za-z0-9:][A-Za-z0-9.:-]{0,252}$';
+
 const NodeSchema = Type.Object(
   {
     name: name('The name by which the node enrols.'),
@@ -73,6 +76,11 @@ const NodeSchema = Type.Object(
         'Days for which it keeps the files of a deleted server; -1: until they are purged by hand.',
         { default: 7 },
       ),
+    ),
+    sftp_host: textOrNone(
+      'The name or address at which people reach its SFTP. Default: the one address on which it listens, else its first address, else that of the server.',
+      253,
+      HOST_PATTERN,
     ),
   },
   { ...CLOSED, description: 'A game host.' },

@@ -354,6 +354,7 @@ export interface Schema {
     chosen_ip: string | null;
     chosen_port: number | null;
     restored_epoch: number | null;
+    made_by: number | null;
   };
   generations: {
     generation: number;
@@ -473,6 +474,15 @@ export interface Schema {
     maker_key_id: number | null;
     approved_fingerprint: string | null;
   };
+  library_eggs: {
+    id: GeneratedAlways<number>;
+    name: string;
+    document: string;
+    source: string | null;
+    offered: Generated<boolean>;
+    owner: 'fleet' | 'portal';
+    created_at: Generated<Date>;
+  };
   members: {
     organisation_id: number;
     person_id: number;
@@ -524,6 +534,9 @@ export interface Schema {
     ports_due: Generated<Date>;
     mounts: JsonWithDefault<unknown>;
     keep_days: Generated<number>;
+    sftp_host: string | null;
+    sftp: Json<ColumnTypes['nodes.sftp']> | null;
+    activity_batch: string | null;
   };
   ongoing_attacks: {
     subject: string;
@@ -551,6 +564,10 @@ export interface Schema {
     detection: JsonWithDefault<ColumnTypes['organisations.detection']>;
     owner: 'fleet' | 'portal';
     created_at: Generated<Date>;
+    own_servers: Generated<number>;
+    own_servers_memory: Generated<number>;
+    own_servers_cpu: Generated<number>;
+    own_servers_disk: Generated<number>;
   };
   passed_samples: {
     holding_id: number;

@@ -8,7 +8,7 @@ import type {
   ServerResources,
   StartWithHost,
 } from '@portcullis/core/game-servers/power.ts';
-import { MAX_PURGED, type NodeEngine, type ServerBuild } from '@portcullis/link/messages/node.ts';
+import { MAX_PURGED, type NodeHeartbeat, type ServerBuild } from '@portcullis/link/messages/node.ts';
 import type { BuildState } from '../../db/schema.ts';
 import type { Db, Reader, Tx } from '../../db/database.ts';
 import { lockClause, noteLock } from '../../db/locks.ts';
@@ -55,12 +55,9 @@ export type RecordedHeartbeat =
       readonly ports: SettledPorts;
     };
 
-export interface Heartbeat {
+export interface Heartbeat extends Omit<NodeHeartbeat, 'kind'> {
+  /** The name of the node. */
   readonly name: string;
-  readonly instance: string;
-  readonly engine: NodeEngine;
-  readonly builds: readonly ServerBuild[];
-  readonly purged: readonly string[];
 }
 
 /** Stores the reported builds of a node. */
@@ -74,8 +71,10 @@ export async function recordHeartbeat(db: Db, beat: Heartbeat): Promise<Recorded
     const node = rows[0];
     if (node === undefined) return { kind: 'unknown' };
     if (node.instance !== beat.instance) return { kind: 'resync' };
+    const [engine, sftp] = [beat.engine, beat.sftp].map((one) => JSON.stringify(one));
     await sql`
-      update nodes set last_seen_at = clock_timestamp(), lost_at = null, engine = ${JSON.stringify(beat.engine)}::jsonb
+      update nodes set last_seen_at = clock_timestamp(), lost_at = null, engine = ${engine}::jsonb,
+             sftp = nullif(${sftp}::jsonb, 'null')
        where id = ${node.id}`.execute(tx);
     await recordPurged(tx, node.id, beat.purged);
     const isEmpty = beat.builds.length === 0;

@@ -7,6 +7,7 @@ import type {
   NodeAnswer,
   NodeCall,
   NodeEngine,
+  NodeHeartbeat,
   NodeRequest,
   ServerBuild,
 } from '@portcullis/link/messages/node.ts';
@@ -29,6 +30,8 @@ export class TestNode {
   mounts: NodeEngine['mounts'] = [];
   /** Deleted servers whose files it reports as gone. */
   purged: readonly string[] = [];
+  /** Its SFTP server. */
+  sftp: NodeHeartbeat['sftp'] = null;
   /** Called before each answer. */
   delayMs = 0;
   readonly link: AgentSide;
@@ -71,6 +74,7 @@ export class TestNode {
       instance: this.instance,
       engine: { kind: 'fake', version: '1', problem: null, host: this.host, mounts: this.mounts },
       purged: this.purged,
+      sftp: this.sftp,
       builds: builds.map((build) => ({
         epoch: 1,
         state: 'built',

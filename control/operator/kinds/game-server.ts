@@ -4,6 +4,7 @@ import { checkVariables, isReserved } from '@portcullis/core/game-servers/eggs/v
 import { sql } from 'kysely';
 import { loadStoredEgg, saveEggs } from '../../game-servers/index.ts';
 import { invalidField, type Problem } from '../../problem.ts';
+import { findEgg } from '../library/eggs.ts';
 import { admitServer } from '../places.ts';
 import { type Beside, defineKind, type Outside, type Refuse } from '../kind.ts';
 import { explainClosedPorts } from './closed-ports.ts';
@@ -66,10 +67,12 @@ export const server = defineKind<typeof SERVER, ServerObject, StoredServer['fact
     { kind: 'node', pointer: '/node', key: ({ node }) => node, check: checkMounts },
   ],
   /** An egg that is named by its digest is a stored one: the library may have another of the name by now. */
-  async outside(tx, { egg, egg_digest: digest }: Partial<ServerObject>, { find, compile }) {
+  async outside(tx, { egg, egg_digest: digest }: Partial<ServerObject>, library) {
+    const { compile } = library;
     const stored = digest === undefined ? null : await loadStoredEgg(tx, digest);
     const reason = 'There is no stored egg of this digest: leave it out.';
-    const missing = digest === undefined ? await find(egg ?? '') : { ok: false as const, reason };
+    const missing =
+      digest === undefined ? await findEgg(tx, library, egg ?? '') : { ok: false as const, reason };
     const file = stored === null ? missing : { ok: true as const, found: stored };
     if (file.ok && stored === null) await saveEggs(tx, [file.found]);
     return { eggs: new Map([[egg ?? '', file]]), compile };

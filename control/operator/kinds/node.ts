@@ -24,6 +24,7 @@ const table = kindTable<NodeObject, Facts>({
     ports: ['given_ports', 'text'],
     mounts: 'jsonb',
     keep_days: 'integer',
+    sftp_host: 'text',
   },
   facts: {
     servers: sql`(select count(*) from game_servers s where s.node_id = nodes.id)`,

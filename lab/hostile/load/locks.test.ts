@@ -51,6 +51,13 @@ const server = (n: number) => ({
   limits: { memory: 64, cpu: 1, disk: 64 },
 });
 
+const EGG_DOCUMENT = {
+  meta: { version: 'PTDL_v2' },
+  name: 'Own',
+  docker_images: { main: '~own' },
+  startup: 'run',
+};
+
 const BODIES: Bodies = {
   createRules: rule,
   deleteRules: (n) => ({ ids: [n] }),
@@ -102,6 +109,12 @@ const BODIES: Bodies = {
   changeFirewallGeoRule: (n) => ({ addresses: n % 2 ? [IP] : [FURTHER] }),
   saveBlockedList: (n) => ({ sources: [{ source: `192.0.2.${n % 250}` }] }),
   changeBlockedList: (n) => ({ sources: [{ source: `192.0.2.${n % 250}` }] }),
+  saveLibraryEgg: (n) => ({ document: EGG_DOCUMENT, offered: n % 2 === 0 }),
+  changeLibraryEgg: (n) => ({ offered: n % 2 === 0 }),
+  makeGameServer: (n) => {
+    const { organisation: _, service: _s, ...own } = server(n);
+    return own;
+  },
   createServer: server,
   saveServer: (n) => ({ ...server(n), node: 'node-1', allocation: { ip: IP, port: 40_000 + n } }),
   changeServer: (n) => ({ limits: { memory: 64 + (n % 9), cpu: 1, disk: 64 } }),
@@ -167,6 +180,7 @@ async function operationsOf(environment: TestEnvironment): Promise<readonly Oper
       engine: { kind: 'docker', version: '1', problem: null, host: null, mounts: [] },
       builds: [],
       purged: [],
+      sftp: null,
     });
     return 200;
   };

@@ -296,6 +296,8 @@ export const operatorMessages = {
     mounts: 'Mounts, one a line',
     mountsText:
       'Name, folder of the host, place in the container, ro or rw, and eggs if only theirs may have it. The node has to offer the folder (--mounts).',
+    sftpHost: 'Host of SFTP',
+    sftpHostText: 'games.example.net, or the first address',
     exporters: 'Routers',
     exportersText:
       'One a line, with its sampling rate and the destinations of which it is believed: 192.0.2.1 1:1000 of 203.0.113.0/24, or of all.',

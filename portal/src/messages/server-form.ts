@@ -55,7 +55,7 @@ export const serverFormMessages = {
   noMounts: 'none',
   settings: 'Settings of the game',
   image: 'Version',
-  defaultIs: (value: string) => `Default: ${value === '' ? 'empty' : value}.`,
+  defaultIs: (value: string) => `Default: ${value === '' ? 'empty' : `“${value}”`}.`,
   takes: (what: string) => (what === '' ? '' : `It takes ${what}.`),
   reset: (name: string) => `Reset ${name} to its default`,
   limits: 'Limits',

@@ -20,6 +20,7 @@ export const serverMessages = {
   servers: {
     title: 'Game servers',
     create: 'Create a server',
+    make: 'New server',
     lead: 'The state of each server, as its node reports it.',
     search: 'Search: name, address:port, service, node, game',
     filter: 'Show',
@@ -71,6 +72,7 @@ export const serverMessages = {
       history: 'Crashes and attacks',
       ports: 'Ports',
       build: 'Build',
+      sftp: 'SFTP',
       people: 'People',
       activity: 'Activity',
       settings: 'Settings',

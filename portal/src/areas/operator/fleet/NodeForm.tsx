@@ -18,7 +18,10 @@ export default function NodeForm({ name, onClose }: HostFormProps) {
       read={(signal) => personClient.readNode({ name }, { signal })}
       draftOf={draftOf}
       lacks={() => false}
-      change={({ memory, disk, addresses, ports, mounts, keepDays }, { headers, ...call }) => {
+      change={(
+        { memory, disk, addresses, ports, mounts, keepDays, sftpHost },
+        { headers, ...call },
+      ) => {
         const body = {
           memory: numberOf(memory),
           disk: numberOf(disk),
@@ -26,6 +29,7 @@ export default function NodeForm({ name, onClose }: HostFormProps) {
           ports: ports.trim() === '' ? null : ports.trim(),
           mounts: mountsOf(mounts),
           keep_days: Number(keepDays),
+          sftp_host: sftpHost.trim() === '' ? null : sftpHost.trim(),
         };
         return personClient.changeNode({ ...call, body }, headers);
       }}
@@ -51,6 +55,12 @@ export default function NodeForm({ name, onClose }: HostFormProps) {
             {...getInputProps('addresses')}
           />
           <TextInput className="field" label={text.givenPorts} {...getInputProps('ports')} />
+          <TextInput
+            className="field"
+            label={text.sftpHost}
+            placeholder={text.sftpHostText}
+            {...getInputProps('sftpHost')}
+          />
           <NumberInput
             className="field-s"
             label={text.keepDays}
@@ -75,7 +85,15 @@ export default function NodeForm({ name, onClose }: HostFormProps) {
   );
 }
 
-function draftOf({ memory, disk, addresses, ports, mounts, keep_days: keepDays }: DeclaredNode) {
+function draftOf({
+  memory,
+  disk,
+  addresses,
+  ports,
+  mounts,
+  keep_days: keepDays,
+  sftp_host: sftpHost,
+}: DeclaredNode) {
   const shown = (number: number | null): number | string => number ?? '';
   return {
     memory: shown(memory),
@@ -84,6 +102,7 @@ function draftOf({ memory, disk, addresses, ports, mounts, keep_days: keepDays }
     ports,
     mounts: mountLines(mounts),
     keepDays: shown(keepDays),
+    sftpHost: sftpHost ?? '',
   };
 }
 

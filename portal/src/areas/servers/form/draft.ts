@@ -1,7 +1,7 @@
 import type { DeclaredServer, Eggs, ServerOrder } from '@portcullis/client/index.ts';
 import { serverFormMessages as text } from '../../../messages/server-form.ts';
 
-export type Egg = Eggs['data'][number];
+export type Egg = Omit<Eggs['data'][number], 'shipped' | 'offered' | 'source'>;
 export type EggHost = Egg['hosts'][number];
 export type EggVariable = Egg['variables'][number];
 
