@@ -23,6 +23,7 @@ export { type EggFile, type FoundEgg, loadStoredEgg, saveEggs, sweepEggs } from 
 export {
   type DeletedServer,
   endKeeping,
+  forgetDeleted,
   forgetLeft,
   loadDeleted,
   recordLeft,

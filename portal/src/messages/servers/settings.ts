@@ -1,4 +1,4 @@
-import { many } from './many.ts';
+import { many } from '../many.ts';
 
 /** The settings of a server that its people may change: read when the tab is opened. */
 export const serverSettingsMessages = {
