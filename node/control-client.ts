@@ -48,7 +48,7 @@ export class ControlClient {
       if (page.revision !== revision) throw new Error('the pages of one sync differ in revision');
       servers.push(...page.servers);
       Object.assign(eggs, page.eggs);
-      if (page.next === null) return { revision, servers, eggs };
+      if (page.next === null) return { revision, servers, eggs, purge: page.purge };
       if (pages >= MAX_PAGES) throw new Error('a sync does not end');
       page = await this.#page(held?.revision ?? null, page.next);
     }

@@ -72,6 +72,8 @@ test('ends a session with the password, the right, the person and the server', a
     sql`delete from members where person_id = (select id from people where email = 'member@acme.example')`,
     sql`update people set disabled_at = now() where email = 'member@acme.example'`,
     sql`update game_servers set suspended = true`,
+    sql`with theirs as (insert into services (id, organisation_id, name, owner) values (777, 2, 'theirs', 'portal'))
+        update game_servers set organisation_id = 2, service_id = 777`,
     sql`update game_servers set node_id = (select id from nodes where name = 'node-2')`,
   ];
   const world = await startSftpWorld(t);

@@ -72,6 +72,13 @@ export const TRIALS: ReadonlyMap<string, Trial> = new Map<string, Trial>([
     },
   ],
   [
+    'docs/game-servers.md#Ports that people add',
+    {
+      untried:
+        'needs a server with a limit of ports; caller/commands/servers/ports.test.ts runs each of the commands',
+    },
+  ],
+  [
     'docs/game-servers.md#SFTP',
     {
       untried:

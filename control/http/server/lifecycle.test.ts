@@ -60,6 +60,7 @@ test('readiness is read once for many who ask, and tells strangers nothing of ed
     name: 'fra1',
     mode: null,
     mode_reason: null,
+    fast_path: null,
     in_service: true,
     generation: 1,
     devices: [],

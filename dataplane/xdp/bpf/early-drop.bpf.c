@@ -158,14 +158,14 @@ INLINE int receive(void *ctx, enum hook hook)
 			bpf_tail_call(ctx, &greeters_tc, 0);
 		action = XDP_PASS;
 	}
+	if (action == ACCEPTED) {
+		/* The same. */
+		if (hook == AT_XDP && forwarding_now.until)
+			bpf_tail_call(ctx, &forwarders, 0);
+		action = XDP_PASS;
+	}
 	BARRIER();
-	action = count_rest(ctx, hook, action);
-	if (action != ACCEPTED)
-		return action;
-	/* Does not return, unless the agent is gone. */
-	if (hook == AT_XDP && forwarding_now.until)
-		bpf_tail_call(ctx, &forwarders, 0);
-	return XDP_PASS;
+	return count_rest(ctx, hook, action);
 }
 
 SEC("xdp")
@@ -188,11 +188,11 @@ int early_drop_greeting(struct xdp_md *ctx)
 	return receive_greeting(ctx, AT_XDP);
 }
 
-/* Also a program of its own. Gets packets that are evaluated and counted. */
+/* Also a program of its own. Gets packets that are accepted and not counted yet. */
 SEC("xdp/forward")
 int early_drop_forward(struct xdp_md *ctx)
 {
-	return forward(ctx);
+	return count_rest(ctx, AT_XDP, ACCEPTED) == ACCEPTED ? forward(ctx) : XDP_PASS;
 }
 
 /* The longest headers that are evaluated: Ethernet, two tags, IPv6 with options, TCP. */
@@ -308,10 +308,10 @@ int remember_flow(struct __sk_buff *skb)
 	u32 slot = 0;
 	u32 hash = flow_hash(p, s->seed);
 	u32 now = now_seconds();
-	struct pass *pass = p->protocol == UDP ? learn_pass(p, hash, skb->ifindex, now) : 0;
 	/* Evaluated once a second, whatever number of answers it sends. */
-	if (pass && pass->open == now && !(s->flags & MARKS_ALL))
+	if (p->protocol == UDP && learn_pass(p, hash, skb->ifindex, now) == now && !(s->flags & MARKS_ALL))
 		return -1;
+	BARRIER();
 	u32 place = hash & (FLOW_MARKS - 1);
 	u32 *flow = bpf_map_lookup_elem(&flow_marks, &place);
 	if (!flow)
@@ -322,6 +322,7 @@ int remember_flow(struct __sk_buff *skb)
 	if (p->protocol == TCP && !*flow && (p->flags & (TCP_SYN | TCP_ACK)) != TCP_SYN)
 		return -1;
 	if (!(s->flags & MARKS_ALL) && (evaluate(p, s->flags, &slot) & ~IS_EXACT) == OPEN) {
+		struct pass *pass = p->protocol == UDP ? find_pass(p, hash) : 0;
 		if (pass)
 			pass->open = now;
 		return -1;

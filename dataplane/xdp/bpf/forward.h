@@ -69,8 +69,17 @@ INLINE int is_unicast(u32 family, const u32 *address)
 	return (first & 0xe0) == 0x20 || (first & 0xfe) == 0xfc;
 }
 
-/* The protected side sends UDP by a device. Returns its flow, or 0 without a place for it. */
-INLINE struct pass *learn_pass(const struct packet *p, u32 hash, u32 ifindex, u32 now)
+INLINE struct pass *find_pass(const struct packet *p, u32 hash)
+{
+	u32 index = hash & forwarding_now.mask;
+	struct passes *there = bpf_map_lookup_elem(&passes, &index);
+	if (!there)
+		return 0;
+	return is_pass(&there->of[0], p) ? &there->of[0] : is_pass(&there->of[1], p) ? &there->of[1] : 0;
+}
+
+/* The protected side sends UDP by a device. Returns `open` of its flow. */
+INLINE u32 learn_pass(const struct packet *p, u32 hash, u32 ifindex, u32 now)
 {
 	u32 index = hash & forwarding_now.mask;
 	struct passes *there = bpf_map_lookup_elem(&passes, &index);
@@ -84,7 +93,7 @@ INLINE struct pass *learn_pass(const struct packet *p, u32 hash, u32 ifindex, u3
 			found->hop_at = 0;
 			found->ifindex = ifindex;
 		}
-		return found;
+		return found->open;
 	}
 	struct pass *free = now - there->of[0].answered > REPLACED_AFTER   ? &there->of[0]
 			    : now - there->of[1].answered > REPLACED_AFTER ? &there->of[1]
@@ -103,7 +112,7 @@ INLINE struct pass *learn_pass(const struct packet *p, u32 hash, u32 ifindex, u3
 	free->family = p->family;
 	free->ifindex = ifindex;
 	end_change(free, version);
-	return free;
+	return 0;
 }
 
 INLINE u32 folded(u64 sum)

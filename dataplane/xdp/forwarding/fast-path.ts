@@ -3,9 +3,9 @@ import { describeKernelError } from '../../kernel/describe-error.ts';
 import type { EarlyDropDriver } from '../driver/driver.ts';
 import type { Ports } from './ports.ts';
 
-/** What this host does with forwarded packets, read at every call. The methods throw `SystemError`. */
+/** The host's treatment of forwarded packets, read at every call. The methods throw `SystemError`. */
 export interface ForwardingHost {
-  /** What forwarded packets would skip on this host, or null. */
+  /** The part of this host that forwarded packets would skip, or null. */
   skipped(): string | null;
   /** `entries`: indexes of the devices with our program in their driver. */
   ports(entries: readonly number[]): Ports;

@@ -21,7 +21,7 @@ export const PORT_BYTES = 8;
 const MAC_BYTES = 6;
 /** The fields of `struct counter`. */
 const COUNTER_FIELDS = 2;
-/** Without the agent nobody notices what forwarded packets would skip. */
+/** The programs stop by themselves soon after the agent: it alone notices what forwarded packets would skip. */
 const LEASE_SECONDS = 10;
 const SMALLEST = 64;
 

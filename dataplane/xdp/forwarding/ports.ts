@@ -19,7 +19,7 @@ export interface PortFacts {
   readonly ifindex: number;
   readonly name: string;
   readonly mac: Buffer | null;
-  /** Of a virtual device, such as `veth` and `bridge`; empty otherwise. */
+  /** The kind of a virtual device, such as `veth` and `bridge`; empty otherwise. */
   readonly kind: string;
   /** Such as `pci`; empty without one. */
   readonly bus: string;

@@ -16,8 +16,8 @@ import {
 } from '../../nftables/names.ts';
 
 /**
- * What the network stack of this host does with a forwarded packet beyond our policies and its routes: rules of other
- * programs, routing by marks, IPsec. Packets that are forwarded without the network stack would skip it.
+ * Finds work of the network stack on forwarded packets beyond our policies and its routes: rules of other programs,
+ * routing by marks, IPsec. Packets that are forwarded without the network stack would skip it.
  */
 export function skippedOnHost(): string | null {
   return otherChains() ?? legacyTables() ?? routingByMarks() ?? ipsecPolicies();

@@ -12,7 +12,7 @@ import type { Counted, Plan, Round } from './plan.ts';
 /** Where the end of a wire receives. */
 export const DEVICE = 'wan';
 const SINK = { device: 'sink', mac: '02:00:00:00:00:02' } as const;
-/** What answers are sent to. */
+/** The clients that answers are sent to. */
 export const CLIENTS = { 4: '192.0.2.77', 6: '2001:db8:c::77' } as const;
 /** The sender, as the next hop to them. */
 const BACK = { 4: '198.51.98.2', 6: '2001:db8:ff::2' } as const;
@@ -118,7 +118,7 @@ export class Range {
     this.#network.destroy();
   }
 
-  /** What passes in either direction is dropped by XDP where it arrives. */
+  /** Drops packets that pass, in either direction, by XDP where it arrives. */
   #dropEarly(
     namespace: Namespace,
     index: number,

@@ -167,7 +167,7 @@ class FastEdge {
     return (await this.#ask()) === 'answered';
   }
 
-  /** As the agent looks after it, four times a second. */
+  /** Repairs like the agent, which does it four times a second. */
   look(): ReturnType<EarlyDrop['fastPath']> {
     this.drop.repair();
     return this.drop.fastPath();

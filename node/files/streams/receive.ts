@@ -216,21 +216,24 @@ class UploadSink {
   }
 
   asStream(): Writable {
-    const write = (chunks: readonly Buffer[], done: (error?: Error) => void): void => {
-      this.#write(chunks).then(
-        () => done(),
-        (error: unknown) => done(error as Error),
-      );
-    };
     return new Writable({
       highWaterMark: BUFFER_BYTES,
-      write: (chunk: Buffer, _encoding, done) => write([chunk], done),
-      writev: (chunks, done) =>
-        write(
-          chunks.map(({ chunk }) => chunk as Buffer),
-          done,
-        ),
+      write: (chunk: Buffer, _encoding, done) => void this.#writeThen([chunk], done),
+      writev: (chunks, done) => {
+        const all = chunks.map(({ chunk }) => chunk as Buffer);
+        void this.#writeThen(all, done);
+      },
     });
+  }
+
+  async #writeThen(chunks: readonly Buffer[], done: (error?: Error) => void): Promise<void> {
+    let failure: Error | undefined;
+    try {
+      await this.#write(chunks);
+    } catch (error) {
+      failure = error as Error;
+    }
+    done(failure);
   }
 
   /** Counts what was written as used. */
