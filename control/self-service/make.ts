@@ -109,7 +109,8 @@ async function save(
   await saveByHand(batch, server, uuid, () => declared, { actor, library });
   await sql`update game_servers set made_by = ${organisationId} where uuid = ${uuid}`.execute(tx);
   const door = call.by.kind === 'key' ? 'api' : 'portal';
-  await recordDone(tx, uuid, { ...actor, door }, 'create', { egg, node });
+  const done = { action: 'create', detail: { egg, node } };
+  await recordDone(tx, uuid, { ...actor, door }, done);
   return uuid;
 }
 

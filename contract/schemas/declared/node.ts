@@ -1,7 +1,17 @@
 import { type Static, Type } from 'typebox';
 import { CLOSED } from '../values.ts';
 import { declaredKind, type Filled } from './declared-kind.ts';
-import { formed, LARGEST, list, name, text, textOrNone, truth, whole, wholeOrNone } from './shapes.ts';
+import {
+  formed,
+  LARGEST,
+  list,
+  name,
+  text,
+  textOrNone,
+  truth,
+  whole,
+  wholeOrNone,
+} from './shapes.ts';
 
 /** An absolute path without empty, `.` or `..` segments. */
 const PATH = '^(?!.*/\\.{0,2}(/|$))(/[^\\u0000-\\u001F\\u007F/]+)+$';

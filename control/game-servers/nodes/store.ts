@@ -8,7 +8,11 @@ import type {
   ServerResources,
   StartWithHost,
 } from '@portcullis/core/game-servers/power.ts';
-import { MAX_PURGED, type NodeHeartbeat, type ServerBuild } from '@portcullis/link/messages/node.ts';
+import {
+  MAX_PURGED,
+  type NodeHeartbeat,
+  type ServerBuild,
+} from '@portcullis/link/messages/node.ts';
 import type { BuildState } from '../../db/schema.ts';
 import type { Db, Reader, Tx } from '../../db/database.ts';
 import { lockClause, noteLock } from '../../db/locks.ts';
