@@ -1,5 +1,6 @@
 import { addAttacks } from './commands/attacks/attacks.ts';
 import { addDrops } from './commands/drops.ts';
+import { addEggs } from './commands/eggs/eggs.ts';
 import { addExplain } from './commands/explain.ts';
 import { addFirewall } from './commands/firewall/firewall.ts';
 import { addLogin } from './commands/login.ts';
@@ -15,5 +16,6 @@ export const CALLER_COMMANDS: readonly AddCommand[] = [
   addDrops,
   addAttacks,
   addServers,
+  addEggs,
   addOperator,
 ];

@@ -135,7 +135,7 @@ function urlOf(
   query: readonly (readonly [name: string, value: string])[],
 ): string {
   const base = `${settings.baseUrl.replace(/\/+$/, '')}${prefixOf(settings)}`;
-  const asked = new URLSearchParams(query.map(([key, value]) => [key, value]));
+  const asked = new URLSearchParams(query.map(([key, value]): [string, string] => [key, value]));
   return `${base}/game-servers/${encodeURIComponent(slice)}/files/${name}?${asked}`;
 }
 

@@ -10,6 +10,7 @@ export const ABILITIES = [
   'game-servers.manage',
   'game-servers.files',
   'game-servers.settings',
+  'game-servers.create',
 ] as const;
 export type Ability = (typeof ABILITIES)[number];
 

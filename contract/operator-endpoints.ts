@@ -11,6 +11,7 @@ import { GEO_RULE } from './schemas/declared/geo-rule.ts';
 import { GROUP } from './schemas/declared/group.ts';
 import { SERVER } from './schemas/declared/game-server.ts';
 import { HOLDING } from './schemas/declared/holding.ts';
+import { LIBRARY_EGG } from './schemas/declared/library-egg.ts';
 import { NODE } from './schemas/declared/node.ts';
 import { ORGANISATION } from './schemas/declared/organisation.ts';
 import { ORGANISATION_KEY } from './schemas/declared/organisation-key.ts';
@@ -42,5 +43,6 @@ export const OPERATOR_ENDPOINTS = [
   ...declaredEndpoints(EDGE),
   ...declaredEndpoints(COLLECTOR),
   ...declaredEndpoints(RESPONDER),
+  ...declaredEndpoints(LIBRARY_EGG),
   ...declaredEndpoints(SERVER),
 ] as const;

@@ -142,7 +142,7 @@ export const PROBLEMS = {
     status: 422,
     title: 'Limit exceeded',
     explanation:
-      'The request would pass a limit: rules or filters on an address, ports in one request, ids or keys in one delete, or addresses that the organisation configures. Nothing was changed, and nothing was cut short silently.',
+      'The request would pass a limit: rules or filters on an address, ports in one request, ids or keys in one delete, addresses that the organisation configures, or its quota of servers. Nothing was changed, and nothing was cut short silently.',
     remedy:
       'Ask for less, or delete what is no longer needed. The limits in force are in meta.limits of GET /firewall/ips/{ip}; the operator can raise them.',
   },

@@ -23,7 +23,9 @@ import { X1_FILTER_ENDPOINTS } from './operations/x1-filters.ts';
 import { X1_SAMPLE_ENDPOINTS } from './operations/x1-samples.ts';
 import { X1_FILE_ENDPOINTS } from './operations/x1-files.ts';
 import { X1_GAME_SERVER_ENDPOINTS } from './operations/game-servers.ts';
+import { SELF_SERVICE_ENDPOINTS } from './operations/self-service.ts';
 import { SERVER_PEOPLE_ENDPOINTS } from './operations/server-people.ts';
+import { SERVER_PORT_ENDPOINTS } from './operations/server-ports.ts';
 import { SERVER_SETTINGS_ENDPOINTS } from './operations/server-settings.ts';
 import * as examples from './operations/x1-examples.ts';
 import {
@@ -280,8 +282,10 @@ export const X1_ENDPOINTS = [
   ...X1_FILTER_ENDPOINTS,
   ...X1_BLOCKED_ENDPOINTS,
   ...X1_GAME_SERVER_ENDPOINTS,
+  ...SELF_SERVICE_ENDPOINTS,
   ...X1_FILE_ENDPOINTS,
   ...SERVER_PEOPLE_ENDPOINTS,
+  ...SERVER_PORT_ENDPOINTS,
   ...SERVER_SETTINGS_ENDPOINTS,
   ...X1_ATTACK_ENDPOINTS,
   ...X1_EVENT_ENDPOINTS,

@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { createAccounts, releaseHashing } from './accounts/index.ts';
 import { createServerPeople } from './server-people/index.ts';
+import { createPortHandlers } from './server-ports/index.ts';
 import { createServerSettings } from './server-settings/index.ts';
 import { prepareLinkFolder, prepareNodeFolder } from './root-rights.ts';
 import { createAccess, sessionCookieName, type Access } from './access/index.ts';
@@ -45,7 +46,8 @@ import { createMail } from './mail/index.ts';
 import { savePublicUrl } from './public-url.ts';
 import { createReadiness } from './readiness.ts';
 import { startResponse } from './response/index.ts';
-import { sftpAccessHandlers, SftpLogins } from './sftp/index.ts';
+import { createSelfService } from './self-service/index.ts';
+import { sftpHandlers, SftpLogins } from './sftp/index.ts';
 import { StopStack } from './stop-stack.ts';
 import type { AutomaticTls } from './tls-auto/automatic-tls.ts';
 import { createWebhooks, type Webhooks } from './webhooks/index.ts';
@@ -203,7 +205,7 @@ function startAccess({ config, pools, log, stops }: AreaDeps): Access {
 
 /** Creates every area and the API; nothing listens yet. */
 function composeAreas(deps: AreaDeps) {
-  const { config, httpConfig, pools, database, log, stops, isFleetApplied, tracing } = deps;
+  const { config, httpConfig, pools, database, log, isFleetApplied, tracing } = deps;
   const { agents: db } = pools;
   const registry = createRegistry();
   const { publicUrl, webhookNetworks: networks } = config;
@@ -217,12 +219,9 @@ function composeAreas(deps: AreaDeps) {
   const firewall = createFirewall({ loadSourceSets, queryEdges, publicUrl, registry, log });
   const { pid: postgresPid } = database;
   const readiness = createReadiness({ db, enforcement, postgresPid, isFleetApplied });
-  const sftp = new SftpLogins(db);
-  const replicaUrl = () => config.replicaUrl;
-  const gameServers = createGameServers({ db, registry, log, sftp, replicaUrl });
+  const gameServers = gameServersOf(deps, registry);
   const collectors = createCollectors({ db, registry, log, watch });
-  const mail = config.mail && createMail({ config: config.mail, log, registry });
-  if (mail !== null) stops.push('mail', () => mail.stop());
+  const mail = startMail(deps, registry);
   const events = createEvents({ db: pools.api });
   const webhooks = createWebhooks({ db, networks, ownHosts: ownHosts(config), registry, log });
   const handlers = {
@@ -230,10 +229,12 @@ function composeAreas(deps: AreaDeps) {
     ...gameServers.handlers,
     ...createHistory({ publicUrl }).handlers,
     ...createAccounts({ publicUrl, mail }).handlers,
-    ...sftpAccessHandlers(),
+    ...sftpHandlers(),
+    ...createPortHandlers(),
     ...createServerPeople({ publicUrl, mail }).handlers,
     ...createServerSettings({ gameServers, library: libraryOf(SHIPPED_EGGS) }).handlers,
     ...administrationOf(config, webhooks, gameServers).handlers,
+    ...createSelfService(libraryOf(SHIPPED_EGGS)).handlers,
     ...createJoining().handlers,
     ...events.handlers,
     ...webhooks.handlers,
@@ -254,6 +255,18 @@ function composeAreas(deps: AreaDeps) {
   });
   const agents = { fleet, gameServers, collectors, detection };
   return { ...agents, access, events, webhooks, http, registry, rateLimiter };
+}
+
+function startMail({ config, log, stops }: AreaDeps, registry: Registry) {
+  const mail = config.mail && createMail({ config: config.mail, log, registry });
+  if (mail !== null) stops.push('mail', () => mail.stop());
+  return mail;
+}
+
+function gameServersOf({ config, pools, log }: AreaDeps, registry: Registry): GameServers {
+  const { agents: db } = pools;
+  const replicaUrl = () => config.replicaUrl;
+  return createGameServers({ db, registry, log, sftp: new SftpLogins(db), replicaUrl });
 }
 
 function administrationOf(

@@ -21,6 +21,7 @@ export type Need =
   | 'promtool'
   | 'faketime'
   | 'sshd'
+  | 'sftp-clients'
   | 'sudo'
   | 'git'
   | 'teeworlds'
@@ -79,6 +80,11 @@ const CHECKS: Readonly<Record<Need, () => string | null>> = {
   promtool: () => onPath('promtool'),
   faketime: () => onPath('faketime'),
   sshd: () => (existsSync('/usr/sbin/sshd') ? null : 'openssh-server is not installed'),
+  'sftp-clients': () =>
+    onPath('lftp') ??
+    onPath('rclone') ??
+    onPath('scp') ??
+    tried('paramiko', ['/usr/bin/python3', '-c', 'import paramiko']),
   sudo: () => onPath('sudo'),
   git: () => onPath('git'),
   teeworlds: () => onPath('teeworlds-server'),

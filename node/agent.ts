@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { AgentSession } from '@portcullis/agent/session.ts';
 import { describeError, type Log } from '@portcullis/core/log.ts';
+import { withOwnStart } from '@portcullis/core/game-servers/eggs/own-start.ts';
 import { imageOf } from '@portcullis/core/game-servers/host-engines.ts';
 import type {
   NodeAnswer,
@@ -17,6 +18,8 @@ import type { StreamRoute } from './files/streams/connect.ts';
 import type { LocalImages } from './images/local-images.ts';
 import type { Journal } from './journal/journal.ts';
 import type { Assignments, ServerRecord } from './journal/record.ts';
+import type { Purges } from './server-folder/purge.ts';
+import type { OfferedMount } from './server/mounts.ts';
 import type { Server, ServerEvents } from './server/server.ts';
 import { SftpDoor, type SftpDoorOptions } from './sftp/door.ts';
 
@@ -38,6 +41,9 @@ export interface NodeAgentOptions {
   readonly engine: Engine;
   readonly journal: Journal;
   readonly log: Log;
+  /** Folders of this host for servers that name them. */
+  readonly mounts: readonly OfferedMount[];
+  readonly purges: Purges;
   /** Null: nothing runs in Docker here. */
   readonly images: LocalImages | null;
   readonly createServer: (
@@ -107,7 +113,9 @@ export class NodeAgent {
     });
     this.#files = this.#createFiles();
     const { sftp } = options;
-    this.#sftp = sftp && new SftpDoor({ ...sftp, control: this.#control, files: this.#files, log });
+    const { onChange } = this.#events;
+    this.#sftp =
+      sftp && new SftpDoor({ ...sftp, control: this.#control, files: this.#files, onChange, log });
   }
 
   /** Loads the servers of the journal; neither control nor the engine need to answer. */
@@ -118,6 +126,7 @@ export class NodeAgent {
       this.#servers.set(uuid, createServer(uuid, record, this.#events));
     }
     if (this.#assignments !== null) this.#assign(this.#assignments);
+    this.#options.purges.want(this.#assignments?.purge ?? []);
     this.#unsubscribe = engine.onEvent((event) => this.#onEngineEvent(event));
     link.onRefused((reason) => this.#log.error({ reason }, 'control refuses this node'));
     link.onNotice((notice) => {
@@ -148,10 +157,11 @@ export class NodeAgent {
     clearInterval(this.#compareTimer);
     clearTimeout(this.#reportTimer);
     this.#unsubscribe();
+    // Reports what people did, so before the link.
+    await this.#sftp?.stop();
     const stopped = this.#session.stop();
     await this.#options.link.close();
     await this.#disk.stop();
-    await this.#sftp?.stop();
     await this.#files.stop();
     await stopped;
     await Promise.all([...this.#servers.values()].map((server) => server.close()));
@@ -191,12 +201,15 @@ export class NodeAgent {
 
   async #sync(): Promise<void> {
     this.#session.pokeHeartbeat();
+    const { purges } = this.#options;
     const assignments = await this.#control.sync(this.#assignments);
-    if (assignments === null) return;
+    // A server that was being removed before may be gone by now.
+    if (assignments === null) return void purges.run();
     // Saved first: an agent that starts after a crash must know what was begun.
     await this.#options.journal.saveAssignments(assignments);
     this.#assignments = assignments;
     this.#assign(assignments);
+    purges.want(assignments.purge);
     this.#log.info({ servers: assignments.servers.length }, 'received the servers of this node');
     await this.#compare();
     this.#session.pokeHeartbeat();
@@ -207,7 +220,8 @@ export class NodeAgent {
     const assigned = new Set<string>();
     for (const assignment of servers) {
       assigned.add(assignment.uuid);
-      const egg = eggs[assignment.egg] ?? null;
+      const own = eggs[assignment.egg] ?? null;
+      const egg = own && withOwnStart(own, assignment);
       const image = egg && imageOf(egg, assignment.image);
       if (image !== null) engine.expect?.(assignment.uuid, image.reference);
       this.#serverOf(assignment.uuid).assign(assignment, egg);
@@ -238,6 +252,7 @@ export class NodeAgent {
     await server.close();
     await this.#files.forget(uuid);
     await this.#options.journal.removeRecord(uuid);
+    void this.#options.purges.run();
     this.#log.info({ uuid }, 'a server that is no longer assigned was removed; its files stay');
   }
 
@@ -248,7 +263,7 @@ export class NodeAgent {
     }
     const { engine } = this.#options;
     if (event.kind === 'lost' && event.from === undefined) {
-      this.#engine = silentEngine(engine, event.reason);
+      this.#engine = silentEngine(engine, event.reason, this.#mounts());
       this.#log.error({ reason: event.reason }, 'the engine does not answer');
     } else {
       void this.#describe();
@@ -260,6 +275,10 @@ export class NodeAgent {
     this.#events.onChange();
   }
 
+  #mounts(): NodeEngine['mounts'] {
+    return this.#options.mounts.map(({ path, readOnly }) => ({ path, readOnly }));
+  }
+
   async #describe(): Promise<void> {
     const { engine, images } = this.#options;
     try {
@@ -267,10 +286,11 @@ export class NodeAgent {
       await images?.refresh();
       const { kind, version, docker, programs } = facts;
       const problem = facts.warnings.length === 0 ? null : facts.warnings.join(' ');
-      this.#engine = { kind, version, problem, host: { docker, programs, images: [] } };
+      const host = { docker, programs, images: [] };
+      this.#engine = { kind, version, problem, host, mounts: this.#mounts() };
       this.#log.info({ ...facts }, 'the engine answers');
     } catch (error) {
-      this.#engine = silentEngine(engine, describeFailure(error));
+      this.#engine = silentEngine(engine, describeFailure(error), this.#mounts());
     }
     this.#events.onChange();
   }
@@ -307,7 +327,9 @@ export class NodeAgent {
     const builds = [...this.#servers.values()]
       .filter(({ uuid }) => assigned.has(uuid))
       .map((server) => server.report());
-    await this.#control.heartbeat({ engine, builds: limitLogs(builds) });
+    const { done: purged } = this.#options.purges;
+    const sftp = this.#sftp?.reached ?? null;
+    await this.#control.heartbeat({ engine, builds: limitLogs(builds), purged, sftp });
   }
 
   #makeImage(name: string): NodeAnswer {
@@ -380,12 +402,13 @@ export class NodeAgent {
   }
 }
 
-function silentEngine({ kind }: Engine, problem: string): NodeEngine {
+function silentEngine({ kind }: Engine, problem: string, mounts: NodeEngine['mounts']): NodeEngine {
   return {
     kind: kind === 'host' ? 'docker' : kind,
     version: null,
     problem,
     host: { docker: { version: null, lack: 'silent' }, programs: [], images: [] },
+    mounts,
   };
 }
 

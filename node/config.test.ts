@@ -12,6 +12,7 @@ const CONFIG: NodeConfig = {
   imagePull: 'missing',
   closedNetworks: ['10.0.0.0/8', '2001:db8::/32'],
   openNetworks: ['192.168.7.0/24'],
+  mounts: [{ path: '/srv/maps', readOnly: true }],
   accounts: { first: 300_000, last: 300_999 },
   sftp: null,
   onStop: 'end',

@@ -2,6 +2,7 @@ import { filled, readProcessConfig } from '@portcullis/agent/process-config.ts';
 import { formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
 import {
   array,
+  boolean,
   integer,
   nullable,
   object,
@@ -9,6 +10,7 @@ import {
   type Static,
   text,
 } from '@portcullis/link/messages/schema.ts';
+import { checkMounts } from './server/mounts.ts';
 import { checkAccounts } from './server-folder/account-range.ts';
 
 /** The configuration of a node's process. */
@@ -32,6 +34,8 @@ const configSchema = object({
   openNetworks: array(filled, 10_000),
   /** The uids and gids of the servers, one each; used if the agent is root. */
   accounts: object({ first: integer(1, 2 ** 32), last: integer(1, 2 ** 32) }),
+  /** Folders of this host for servers that name them; Docker engine only. */
+  mounts: array(object({ path: filled, readOnly: boolean }), 64),
   /** Where people connect to the files of servers by SFTP; null: nowhere. */
   sftp: nullable(object({ host: text(255), port: integer(0, 65_535) })),
   /** The fate of the servers when the node stops; a killed node always leaves them running. */
@@ -50,6 +54,7 @@ export function readConfig(env: NodeJS.ProcessEnv): NodeConfig {
   return {
     ...config,
     accounts: checkAccounts(config.accounts),
+    mounts: [...checkMounts(config.mounts, config.stateDir)],
     closedNetworks: canonicalNetworks(config.closedNetworks),
     openNetworks: canonicalNetworks(config.openNetworks),
   };

@@ -6,6 +6,7 @@ import type { CallerOnServer, FileRightsReply } from '@portcullis/link/messages/
 import type { NodeHeartbeat, NodePage, NodeWelcome } from '@portcullis/link/messages/node.ts';
 import type {
   SftpAdmitted,
+  SftpLine,
   SftpLogin,
   SftpRights,
   SftpSessionRef,
@@ -47,7 +48,7 @@ export class ControlClient {
       if (page.revision !== revision) throw new Error('the pages of one sync differ in revision');
       servers.push(...page.servers);
       Object.assign(eggs, page.eggs);
-      if (page.next === null) return { revision, servers, eggs };
+      if (page.next === null) return { revision, servers, eggs, purge: page.purge };
       if (pages >= MAX_PAGES) throw new Error('a sync does not end');
       page = await this.#page(held?.revision ?? null, page.next);
     }
@@ -71,6 +72,11 @@ export class ControlClient {
   async sftpCheck(sessions: readonly SftpSessionRef[]): Promise<SftpRights['rights']> {
     const check = { kind: 'sftp.check', sessions } as const;
     return (await request(this.#link, check, 'sftp.rights')).rights;
+  }
+
+  /** Reports what people did by SFTP. */
+  async sftpActivity(batch: string, lines: readonly SftpLine[]): Promise<void> {
+    await request(this.#link, { kind: 'sftp.activity', batch, lines }, 'done');
   }
 
   /** The rights to files that callers have now, in their order. */

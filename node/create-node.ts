@@ -11,8 +11,10 @@ import type { Engine } from './engine/engine.ts';
 import type { LocalImages } from './images/local-images.ts';
 import { Journal } from './journal/journal.ts';
 import { Limiter } from '@portcullis/link/limiter.ts';
+import type { OfferedMount } from './server/mounts.ts';
 import { Server } from './server/server.ts';
 import type { AccountRange } from './server-folder/account-range.ts';
+import { Purges } from './server-folder/purge.ts';
 import { ServerFolders } from './server-folder/server-folders.ts';
 
 /** Limits on concurrent work: after a reboot, pulls and starts must not starve the servers that run already. */
@@ -35,6 +37,8 @@ export interface NodeOptions {
   readonly controlSocket?: string | null;
   /** Where people connect by SFTP; default: nowhere. */
   readonly sftp?: NodeConfig['sftp'];
+  /** Folders of this host for servers that name them; default: none. */
+  readonly mounts?: readonly OfferedMount[];
   /** Networks that pulls from URLs reach beside public ones, and those that they never reach; default: none. */
   readonly openNetworks?: readonly string[];
   readonly closedNetworks?: readonly string[];
@@ -48,6 +52,7 @@ export interface NodeOptions {
 /** Creates the agent and what its servers share. Throws when the state directory cannot be used. */
 export function createNode(options: NodeOptions): NodeAgent {
   const { name, link, engine, stateDir, accounts, applyConfigFiles, log, measurePauseMs } = options;
+  const { mounts = [] } = options;
   const journal = new Journal(stateDir, log);
   const folders = new ServerFolders({ stateDir, journal, accounts, log });
   const shared = {
@@ -61,6 +66,7 @@ export function createNode(options: NodeOptions): NodeAgent {
     builds: new Limiter(BUILDS),
     timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
     location: name,
+    mounts,
     bootId: options.bootId ?? readBootId(),
   };
   return new NodeAgent({
@@ -69,6 +75,8 @@ export function createNode(options: NodeOptions): NodeAgent {
     journal,
     log,
     images: options.images ?? null,
+    mounts,
+    purges: new Purges(stateDir, log),
     sftp: options.sftp ? { listen: options.sftp, stateDir } : null,
     route: { node: name, socketPath: options.controlSocket ?? null },
     openFolder: (uuid) => folders.openBuilt(uuid),

@@ -50,6 +50,7 @@ function configured(t: TestContext, changes: Partial<NodeConfig>): Started {
     imagePull: 'always',
     closedNetworks: [],
     openNetworks: [],
+    mounts: [],
     accounts: DEFAULT_ACCOUNTS,
     sftp: null,
     onStop: 'leave',

@@ -23,6 +23,7 @@ interface NodeOptions {
   readonly openNetworks?: string;
   readonly imagePull?: string;
   readonly accounts?: string;
+  readonly mounts?: string;
   readonly credentialFile?: string;
   readonly logLevel?: string;
 }
@@ -69,6 +70,10 @@ export function addNode(program: Command): void {
     .option(
       '--accounts <first-last>',
       'uids and gids of the servers as root, one each (default: 200000-524287 without those of /etc/subuid and the like)',
+    )
+    .option(
+      '--mounts <path[:ro],...>',
+      'folders of this host that servers may be given, with commas; :ro for reading only (default: none)',
     )
     .option(
       '--sftp-listen <[address:]port>',
@@ -152,7 +157,7 @@ export function parseEngine(text: string): NodeConfig['engine'] {
 
 type EngineSettings = Pick<
   NodeConfig,
-  'dockerHost' | 'closedNetworks' | 'openNetworks' | 'imagePull' | 'accounts'
+  'dockerHost' | 'closedNetworks' | 'openNetworks' | 'imagePull' | 'accounts' | 'mounts'
 >;
 
 /** How the node runs servers, from the options, else from the environment. */
@@ -162,6 +167,7 @@ export async function engineSettings(options: {
   readonly openNetworks?: string;
   readonly imagePull?: string;
   readonly accounts?: string;
+  readonly mounts?: string;
 }): Promise<EngineSettings> {
   const { DEFAULT_DOCKER_HOST, parseNetworks } = await import('@portcullis/node/config.ts');
   const dockerHost = options.dockerHost ?? (process.env['DOCKER_HOST'] || DEFAULT_DOCKER_HOST);
@@ -176,6 +182,7 @@ export async function engineSettings(options: {
     accounts: await accountsOf(
       options.accounts ?? (process.env['PORTCULLIS_NODE_ACCOUNTS'] || null),
     ),
+    mounts: await mountsOf(options.mounts ?? process.env['PORTCULLIS_NODE_MOUNTS'] ?? ''),
     closedNetworks: networksOf('--closed-networks', networks, parseNetworks),
     openNetworks: networksOf('--open-networks', opened, parseNetworks),
   };
@@ -202,6 +209,15 @@ async function accountsOf(text: string | null): Promise<NodeConfig['accounts']> 
     return text === null ? DEFAULT_ACCOUNTS : parseAccounts(text);
   } catch (error) {
     throw usageError(`--accounts: ${(error as Error).message}`);
+  }
+}
+
+async function mountsOf(text: string): Promise<NodeConfig['mounts']> {
+  const { parseMounts } = await import('@portcullis/node/server/mounts.ts');
+  try {
+    return parseMounts(text);
+  } catch (error) {
+    throw usageError(`--mounts: ${(error as Error).message}`);
   }
 }
 

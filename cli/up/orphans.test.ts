@@ -79,6 +79,7 @@ test('a node and a collector end with their supervisor at any moment of their st
     imagePull: 'missing',
     closedNetworks: [],
     openNetworks: [],
+    mounts: [],
     accounts: { first: 200_000, last: 524_287 },
     sftp: null,
     onStop: 'leave',

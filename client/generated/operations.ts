@@ -220,7 +220,7 @@ export type ApiKey = {
   /** The first characters of the key. */
   readonly hint: string;
   readonly name: string;
-  readonly abilities: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage' | 'game-servers.files' | 'game-servers.settings'>;
+  readonly abilities: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage' | 'game-servers.files' | 'game-servers.settings' | 'game-servers.create'>;
   /** Uuids of the servers that it sees; null: all. */
   readonly servers: readonly string[] | null;
   /** Uuids of those that it may instruct; null: all that it sees. */
@@ -251,7 +251,7 @@ export type ApiKeyCreated = {
 
 export type ApiKeyInput = {
   readonly name: string;
-  readonly abilities: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage' | 'game-servers.files' | 'game-servers.settings'>;
+  readonly abilities: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage' | 'game-servers.files' | 'game-servers.settings' | 'game-servers.create'>;
   /** Uuids of the servers that it sees; null: all. */
   readonly servers?: readonly string[] | null;
   /** Uuids of those that it may instruct; null: all that it sees. */
@@ -617,6 +617,13 @@ export type CatalogueEntry = {
   readonly category: 'protocols' | 'games' | (string & {});
 };
 
+/** The ports as they are now. */
+export type ChangedServerPorts = {
+  readonly data: ServerPortsData;
+  /** What was accepted, and when it takes effect. */
+  readonly message: string;
+};
+
 export type CollectorInput = {
   /** ADDRESS:PORT for sFlow, NetFlow and IPFIX over UDP. */
   readonly listen: string;
@@ -928,6 +935,31 @@ export type DeclaredHoldingsAnswer = {
   readonly data: readonly DeclaredHolding[];
 };
 
+export type DeclaredLibraryEgg = {
+  /** What `egg` of a server takes. */
+  readonly name: string;
+  /** The egg as Pterodactyl or Pelican exports it, as JSON, with its scripts as they are. `readEgg` makes it of a URL or of YAML. */
+  readonly document: {
+    readonly [name: string]: unknown;
+  };
+  /** The URL that it came from, where newer ones are looked for. */
+  readonly source: string | null;
+  /** Whether owners of organisations may choose it. */
+  readonly offered: boolean;
+  /** The servers that were made from it. */
+  readonly servers: number;
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
+};
+
+export type DeclaredLibraryEggAnswer = {
+  readonly data: DeclaredLibraryEgg;
+};
+
+export type DeclaredLibraryEggsAnswer = {
+  readonly data: readonly DeclaredLibraryEgg[];
+};
+
 export type DeclaredManagedFilter = {
   /** A filter. */
   readonly type: string;
@@ -952,12 +984,31 @@ export type DeclaredNode = {
   readonly addresses: readonly string[];
   /** A port expression: those that such servers get. */
   readonly ports: string;
+  /** Folders of its host for servers that name them. */
+  readonly mounts: readonly DeclaredNodeMount[];
+  /** Days for which it keeps the files of a deleted server; -1: until they are purged by hand. */
+  readonly keep_days: number;
+  /** The name or address at which people reach its SFTP. Default: the one address on which it listens, else its first address, else that of the server. */
+  readonly sftp_host: string | null;
   /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
   readonly owner: 'fleet' | 'portal' | (string & {});
 };
 
 export type DeclaredNodeAnswer = {
   readonly data: DeclaredNode;
+};
+
+export type DeclaredNodeMount = {
+  /** The name by which servers take it. */
+  readonly name: string;
+  /** A folder of the host. The node must offer it (`node --mounts`): control alone mounts nothing. */
+  readonly source: string;
+  /** Where servers see it in their container. */
+  readonly target: string;
+  /** Whether they only read it. */
+  readonly read_only: boolean;
+  /** Eggs whose servers may take it. Empty: any. */
+  readonly eggs: readonly string[];
 };
 
 export type DeclaredNodesAnswer = {
@@ -1000,7 +1051,7 @@ export type DeclaredOrganisationKey = {
   /** What people call it. A fleet file finds the key again by it. */
   readonly name: string;
   /** What it may do. */
-  readonly abilities: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage' | 'game-servers.files' | 'game-servers.settings'>;
+  readonly abilities: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage' | 'game-servers.files' | 'game-servers.settings' | 'game-servers.create'>;
   readonly servers: readonly string[] | null;
   readonly managed_servers: readonly string[] | null;
   readonly prefixes: readonly string[] | null;
@@ -1041,6 +1092,14 @@ export type DeclaredOrganisationLimits = {
   readonly configured_addresses: number;
   /** Requests per minute, of each key */
   readonly requests_per_minute: number;
+  /** Servers that owners make */
+  readonly own_servers: number;
+  /** Memory of those together, MiB */
+  readonly own_servers_memory: number;
+  /** Processor of those together, % of a core */
+  readonly own_servers_cpu: number;
+  /** Disk of those together, MiB */
+  readonly own_servers_disk: number;
 };
 
 export type DeclaredOrganisationsAnswer = {
@@ -1106,6 +1165,10 @@ export type DeclaredServer = {
   readonly egg_digest: string;
   /** The label of one of the egg's images. Null: the first. */
   readonly image: string | null;
+  /** An image in place of those of the egg, with ~ in front of one that is never pulled. */
+  readonly docker_image: string | null;
+  /** A startup line in place of the egg's. */
+  readonly startup: string | null;
   readonly variables: {
     readonly [name: string]: string;
   };
@@ -1114,6 +1177,8 @@ export type DeclaredServer = {
   readonly allocations: readonly DeclaredAllocationInput[];
   /** Its ports are allowed while it runs, whatever denies them. */
   readonly open_while_running: boolean | readonly string[];
+  /** Mounts of its node that it sees. */
+  readonly mounts: readonly string[];
   /** It must not run, and is not deleted. */
   readonly suspended: boolean;
   /** When its host was started: as it was before, it is started, or it stays off. */
@@ -1134,14 +1199,24 @@ export type DeclaredServerAnswer = {
 };
 
 export type DeclaredServerLimits = {
-  /** MiB. */
+  /** MiB; 0: without limit. */
   readonly memory: number;
-  /** Percent of one core. */
+  /** Percent of one core; 0: without limit. */
   readonly cpu: number;
-  /** MiB. */
+  /** MiB; 0: without limit. */
   readonly disk: number;
   /** MiB beyond its memory; -1: all that the host has. */
   readonly swap: number;
+  /** Weight of its reads and writes of disks beside other servers. */
+  readonly io: number;
+  /** Cores of the host that it runs on: 0-3,6. Null: all. */
+  readonly cores: string | null;
+  /** Whether the kernel ends its processes when its memory is full. */
+  readonly oom: boolean;
+  /** Files, folders and links; 0: as many as its disk allows. */
+  readonly entries: number;
+  /** Ports in all when its people add some; 0: they add none. */
+  readonly ports: number;
 };
 
 export type DeclaredServersAnswer = {
@@ -1245,6 +1320,29 @@ export type DeletedFiles = {
 export type DeletedFilesMeta = {
   /** After so many days one is removed for good. */
   readonly days: number;
+};
+
+/** A server whose files are still on a node that it is no longer assigned to. */
+export type DeletedServer = {
+  readonly uuid: string;
+  readonly name: string;
+  /** The slug of its last organisation. */
+  readonly organisation: string;
+  /** Where its files are. */
+  readonly node: string;
+  readonly external_id: string | null;
+  readonly deleted_at: string;
+  /** When its files are purged. Null: not before that is requested. */
+  readonly purge_at: string | null;
+  /** Until then, begun ones too; 0: the node purges it now. */
+  readonly days_left: number | null;
+  /** It lives on another node; these are the files that it left behind. */
+  readonly moved: boolean;
+};
+
+export type DeletedServers = {
+  /** Those that are purged first before the others. */
+  readonly data: readonly DeletedServer[];
 };
 
 export type Deliveries = {
@@ -1542,6 +1640,11 @@ export type EdgeVerdict = {
 export type Egg = {
   /** What `egg` of a server takes. */
   readonly name: string;
+  /** SHA-256 of the parsed egg: `egg_digest` of a server. */
+  readonly digest: string;
+  /** A `data:` URI of an image. */
+  readonly icon: string | null;
+  readonly author: string | null;
   readonly description: string;
   /** Their labels. */
   readonly images: readonly string[];
@@ -1549,6 +1652,27 @@ export type Egg = {
   /** With the first of its images. */
   readonly hosts: readonly EggHost[];
   readonly title: string;
+};
+
+/** The difference to the egg that the library has. */
+export type EggChange = {
+  /** Empty: nothing that has an effect here. */
+  readonly fields: ReadonlyArray<{
+    /** Such as `startup` or `variables.MOTD`. */
+    readonly field: string;
+    /** Null: there was none. */
+    readonly before: string | null;
+    /** Null: there is none any more. */
+    readonly after: string | null;
+  }>;
+  /** Those that were made from it. They keep the egg that they have. */
+  readonly servers: ReadonlyArray<{
+    readonly uuid: string;
+    readonly name: string;
+    readonly organisation: string;
+    /** It has this very egg. */
+    readonly current: boolean;
+  }>;
 };
 
 /** A node of the fleet, and whether it can run the egg now. */
@@ -1563,12 +1687,14 @@ export type EggHost = {
   readonly image: string | null;
 };
 
-/** One of the two. */
+/** Either url or text. */
 export type EggSourceInput = {
   /** Where the file is. Only public addresses are fetched from. */
   readonly url?: string;
   /** The file itself, JSON or YAML. */
   readonly text?: string;
+  /** An egg of the library that it would replace: the answer has the difference. */
+  readonly name?: string;
 };
 
 /** A startup variable of an egg. */
@@ -1590,7 +1716,8 @@ export type EggVariable = {
 };
 
 export type Eggs = {
-  readonly data: readonly Egg[];
+  /** By title. */
+  readonly data: readonly ListedEgg[];
 };
 
 export type EmptyBinRequest = {
@@ -2183,6 +2310,8 @@ export type GameServerBuildState = {
   readonly egg: string;
   /** The operator lets it not run. */
   readonly suspended: boolean;
+  /** Owners of the organisation made it within its quota, so they may delete it. */
+  readonly own: boolean;
   /** The rights of the caller to it, as `listServerPeople` explains them. */
   readonly rights: readonly string[];
   /** What is amiss with a server that is built, live from its node: why its start failed, why it ended. Null: nothing, or the node did not answer within 2 s. */
@@ -2654,6 +2783,26 @@ export type Joined = {
   };
 };
 
+export type LibraryEggInput = {
+  /** The egg as Pterodactyl or Pelican exports it, as JSON, with its scripts as they are. `readEgg` makes it of a URL or of YAML. */
+  readonly document: {
+    readonly [name: string]: unknown;
+  };
+  /** The URL that it came from, where newer ones are looked for. */
+  readonly source?: string | null;
+  /** Whether owners of organisations may choose it. */
+  readonly offered?: boolean;
+};
+
+export type LibraryEggPatch = {
+  readonly document?: {
+    readonly [name: string]: unknown;
+  } | null;
+  /** The URL that it came from, where newer ones are looked for. */
+  readonly source?: string | null;
+  readonly offered?: boolean | null;
+};
+
 /** The limits in force for the organisation. */
 export type Limits = {
   /** Rules on one address, those of groups included. */
@@ -2685,6 +2834,34 @@ export type LinkAccepted = {
 export type LinkToken = {
   /** The part of a link after #. */
   readonly token: string;
+};
+
+export type ListedEgg = {
+  /** What `egg` of a server takes. */
+  readonly name: string;
+  /** SHA-256 of the parsed egg: `egg_digest` of a server. */
+  readonly digest: string;
+  /** A `data:` URI of an image. */
+  readonly icon: string | null;
+  readonly author: string | null;
+  readonly description: string;
+  /** Their labels. */
+  readonly images: readonly string[];
+  readonly variables: readonly EggVariable[];
+  /** With the first of its images. */
+  readonly hosts: readonly EggHost[];
+  /** It comes with this version; else an operator added it. */
+  readonly shipped: boolean;
+  /** Owners of organisations may choose it. */
+  readonly offered: boolean;
+  /** The URL that it came from. */
+  readonly source: string | null;
+  readonly title: string;
+};
+
+export type MadeServer = {
+  readonly data: NewServerView;
+  readonly message: string;
 };
 
 export type ManagedFilter = {
@@ -2770,6 +2947,55 @@ export type NewPasskey = {
   readonly credential: Readonly<Record<string, unknown>>;
 };
 
+export type NewServer = {
+  /** What people call it. */
+  readonly name: string;
+  /** A name of the library (`listOfferedEggs`). */
+  readonly egg: string;
+  /** The label of one of the egg's images. Null: the first. */
+  readonly image?: string | null;
+  /** By environment name, within the egg's rules; the others have the egg's defaults. */
+  readonly variables?: {
+    readonly [name: string]: string | number | boolean;
+  };
+  readonly limits: NewServerLimits;
+  /** Null or left out: the one with the most memory left of those where it fits. */
+  readonly node?: string | null;
+  /** A service of the organisation. Left out: its first active one. */
+  readonly service?: number;
+};
+
+/** Where players will reach it. */
+export type NewServerAddress = {
+  readonly ip: IpAddress;
+  readonly port: number;
+};
+
+export type NewServerLimits = {
+  /** MiB. */
+  readonly memory: number;
+  /** Percent of one core. */
+  readonly cpu: number;
+  /** MiB. */
+  readonly disk: number;
+};
+
+export type NewServerSize = {
+  readonly memory: number;
+  readonly cpu: number;
+  readonly disk: number;
+};
+
+export type NewServerView = {
+  readonly uuid: string;
+  readonly name: string;
+  readonly egg: string;
+  readonly node: string;
+  readonly service_id: number;
+  readonly limits: NewServerSize;
+  readonly allocation: NewServerAddress;
+};
+
 export type NewSftpPassword = {
   readonly name: string;
   /** Days until it ends. */
@@ -2793,6 +3019,25 @@ export type NodeInput = {
   readonly addresses?: readonly string[];
   /** A port expression: those that such servers get. */
   readonly ports?: string;
+  /** Folders of its host for servers that name them. */
+  readonly mounts?: readonly NodeMount[];
+  /** Days for which it keeps the files of a deleted server; -1: until they are purged by hand. */
+  readonly keep_days?: number;
+  /** The name or address at which people reach its SFTP. Default: the one address on which it listens, else its first address, else that of the server. */
+  readonly sftp_host?: string | null;
+};
+
+export type NodeMount = {
+  /** The name by which servers take it. */
+  readonly name: string;
+  /** A folder of the host. The node must offer it (`node --mounts`): control alone mounts nothing. */
+  readonly source: string;
+  /** Where servers see it in their container. */
+  readonly target: string;
+  /** Whether they only read it. */
+  readonly read_only?: boolean;
+  /** Eggs whose servers may take it. Empty: any. */
+  readonly eggs?: readonly string[];
 };
 
 export type NodePatch = {
@@ -2802,6 +3047,10 @@ export type NodePatch = {
   readonly disk?: number | null;
   readonly addresses?: readonly string[] | null;
   readonly ports?: string | null;
+  readonly mounts?: readonly NodeMount[] | null;
+  readonly keep_days?: number | null;
+  /** The name or address at which people reach its SFTP. Default: the one address on which it listens, else its first address, else that of the server. */
+  readonly sftp_host?: string | null;
 };
 
 export type NotedAddresses = {
@@ -2842,6 +3091,32 @@ export type ObjectNames = {
   readonly rules: readonly number[];
   /** Keys of filters. */
   readonly filters: readonly string[];
+};
+
+/** A game of which servers can be made. */
+export type OfferedEgg = {
+  /** What `egg` of a new server takes. */
+  readonly name: string;
+  readonly description: string;
+  readonly author: string | null;
+  /** A `data:` URI of a PNG, JPEG, WebP or SVG image. */
+  readonly icon: string | null;
+  /** Their labels; the first is the default. */
+  readonly images: readonly string[];
+  readonly variables: readonly EggVariable[];
+  /** Those of its ports. */
+  readonly protocols: readonly string[];
+  /** The stateful filters that fit its ports. */
+  readonly filters: ReadonlyArray<{
+    readonly type: string;
+    readonly name: string;
+  }>;
+  readonly title: string;
+};
+
+export type OfferedEggs = {
+  /** By title. */
+  readonly data: readonly OfferedEgg[];
 };
 
 /** Its one port, with the protocols of the egg. Either this or allocations. */
@@ -2921,7 +3196,7 @@ export type OrganisationKeyInput = {
   /** What people call it. A fleet file finds the key again by it. */
   readonly name: string;
   /** What it may do. */
-  readonly abilities: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage' | 'game-servers.files' | 'game-servers.settings'>;
+  readonly abilities: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage' | 'game-servers.files' | 'game-servers.settings' | 'game-servers.create'>;
   readonly servers?: readonly string[] | null;
   readonly managed_servers?: readonly string[] | null;
   readonly prefixes?: readonly string[] | null;
@@ -2933,7 +3208,7 @@ export type OrganisationKeyInput = {
 
 export type OrganisationKeyPatch = {
   readonly name?: string | null;
-  readonly abilities?: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage' | 'game-servers.files' | 'game-servers.settings'> | null;
+  readonly abilities?: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage' | 'game-servers.files' | 'game-servers.settings' | 'game-servers.create'> | null;
   readonly servers?: readonly string[] | null;
   readonly managed_servers?: readonly string[] | null;
   readonly prefixes?: readonly string[] | null;
@@ -2957,6 +3232,14 @@ export type OrganisationLimits = {
   readonly configured_addresses?: number;
   /** Requests per minute, of each key */
   readonly requests_per_minute?: number;
+  /** Servers that owners make */
+  readonly own_servers?: number;
+  /** Memory of those together, MiB */
+  readonly own_servers_memory?: number;
+  /** Processor of those together, % of a core */
+  readonly own_servers_cpu?: number;
+  /** Disk of those together, MiB */
+  readonly own_servers_disk?: number;
 };
 
 export type OrganisationName = {
@@ -2973,6 +3256,10 @@ export type OrganisationPatch = {
     readonly attack_history_days?: number | null;
     readonly configured_addresses?: number | null;
     readonly requests_per_minute?: number | null;
+    readonly own_servers?: number | null;
+    readonly own_servers_memory?: number | null;
+    readonly own_servers_cpu?: number | null;
+    readonly own_servers_disk?: number | null;
   } | null;
   readonly thresholds?: {
     /** Packets per second. */
@@ -3049,6 +3336,14 @@ export type PersonChange = {
 
 export type PersonName = {
   readonly name: string;
+};
+
+export type PlacesRequest = {
+  /** A name of the library (`listOfferedEggs`). */
+  readonly egg: string;
+  /** The label of one of the egg's images. Null: the first. */
+  readonly image?: string | null;
+  readonly limits: NewServerLimits;
 };
 
 /** A port of tcp or udp. */
@@ -3168,6 +3463,8 @@ export type ReadEgg = {
     };
     /** What of the file has no effect here. */
     readonly notes: readonly string[];
+    /** Null: no `name` was given, or it is a new one. */
+    readonly change: EggChange | null;
   };
 };
 
@@ -3403,6 +3700,18 @@ export type ServerActivityMeta = {
   readonly next: number | null;
 };
 
+/** Servers, and what they have together. */
+export type ServerAmounts = {
+  /** Servers. */
+  readonly servers: number;
+  /** MiB. */
+  readonly memory: number;
+  /** Percent of one core. */
+  readonly cpu: number;
+  /** MiB. */
+  readonly disk: number;
+};
+
 export type ServerEgg = {
   readonly data: {
     readonly egg: Egg;
@@ -3434,6 +3743,10 @@ export type ServerInput = {
   readonly egg_digest?: string;
   /** The label of one of the egg's images. Null: the first. */
   readonly image?: string | null;
+  /** An image in place of those of the egg, with ~ in front of one that is never pulled. */
+  readonly docker_image?: string | null;
+  /** A startup line in place of the egg's. */
+  readonly startup?: string | null;
   /** By environment name, within the egg's rules; the others have the egg's defaults. */
   readonly variables?: {
     readonly [name: string]: string | number | boolean;
@@ -3444,6 +3757,8 @@ export type ServerInput = {
   readonly allocations?: readonly AllocationInput[];
   /** Its ports are allowed while it runs, whatever denies them. */
   readonly open_while_running?: boolean | readonly string[];
+  /** Mounts of its node that it sees. */
+  readonly mounts?: readonly string[];
   /** It must not run, and is not deleted. */
   readonly suspended?: boolean;
   /** When its host was started: as it was before, it is started, or it stays off. */
@@ -3466,14 +3781,24 @@ export type ServerInvitation = {
 };
 
 export type ServerLimits = {
-  /** MiB. */
+  /** MiB; 0: without limit. */
   readonly memory: number;
-  /** Percent of one core. */
+  /** Percent of one core; 0: without limit. */
   readonly cpu: number;
-  /** MiB. */
+  /** MiB; 0: without limit. */
   readonly disk: number;
   /** MiB beyond its memory; -1: all that the host has. */
   readonly swap?: number;
+  /** Weight of its reads and writes of disks beside other servers. */
+  readonly io?: number;
+  /** Cores of the host that it runs on: 0-3,6. Null: all. */
+  readonly cores?: string | null;
+  /** Whether the kernel ends its processes when its memory is full. */
+  readonly oom?: boolean;
+  /** Files, folders and links; 0: as many as its disk allows. */
+  readonly entries?: number;
+  /** Ports in all when its people add some; 0: they add none. */
+  readonly ports?: number;
 };
 
 /** A server with an external id that its organisation has already is answered as it is. */
@@ -3493,6 +3818,10 @@ export type ServerOrder = {
   readonly egg_digest?: string;
   /** The label of one of the egg's images. Null: the first. */
   readonly image?: string | null;
+  /** An image in place of those of the egg, with ~ in front of one that is never pulled. */
+  readonly docker_image?: string | null;
+  /** A startup line in place of the egg's. */
+  readonly startup?: string | null;
   /** By environment name, within the egg's rules; the others have the egg's defaults. */
   readonly variables?: {
     readonly [name: string]: string | number | boolean;
@@ -3502,6 +3831,8 @@ export type ServerOrder = {
   readonly allocations?: readonly AllocationInput[];
   /** Its ports are allowed while it runs, whatever denies them. */
   readonly open_while_running?: boolean | readonly string[];
+  /** Mounts of its node that it sees. */
+  readonly mounts?: readonly string[];
   /** It must not run, and is not deleted. */
   readonly suspended?: boolean;
   /** When its host was started: as it was before, it is started, or it stays off. */
@@ -3526,6 +3857,10 @@ export type ServerPatch = {
   readonly egg_digest?: string | null;
   /** The label of one of the egg's images. Null: the first. */
   readonly image?: string | null;
+  /** An image in place of those of the egg, with ~ in front of one that is never pulled. */
+  readonly docker_image?: string | null;
+  /** A startup line in place of the egg's. */
+  readonly startup?: string | null;
   readonly variables?: {
     readonly [name: string]: string | number | boolean | null;
   } | null;
@@ -3534,6 +3869,12 @@ export type ServerPatch = {
     readonly cpu?: number | null;
     readonly disk?: number | null;
     readonly swap?: number | null;
+    readonly io?: number | null;
+    /** Cores of the host that it runs on: 0-3,6. Null: all. */
+    readonly cores?: string | null;
+    readonly oom?: boolean | null;
+    readonly entries?: number | null;
+    readonly ports?: number | null;
   } | null;
   readonly allocation?: {
     readonly ip?: string | null;
@@ -3541,6 +3882,7 @@ export type ServerPatch = {
   } | null;
   readonly allocations?: readonly AllocationInput[] | null;
   readonly open_while_running?: boolean | readonly string[] | null;
+  readonly mounts?: readonly string[] | null;
   readonly suspended?: boolean | null;
   readonly start_with_host?: 'as_before' | 'always' | 'never' | null;
   /** Seconds from the stop of the egg to SIGTERM. Null: as the egg says. */
@@ -3590,6 +3932,16 @@ export type ServerPeopleData = {
   }>;
 };
 
+export type ServerPlaces = {
+  /** Every node, by name. */
+  readonly data: ReadonlyArray<{
+    readonly node: string;
+    readonly fits: boolean;
+    /** Why not; null: it fits. */
+    readonly reason: string | null;
+  }>;
+};
+
 export type ServerPort = {
   readonly ip: IpAddress;
   readonly port: Port;
@@ -3598,6 +3950,53 @@ export type ServerPort = {
   readonly variable: string | null;
   /** What the port is for. */
   readonly name: string | null;
+};
+
+export type ServerPortChange = {
+  /** What the port is for, in small letters. Unique on its server. Null: no name. */
+  readonly name?: string | null;
+  /** Left out: those of its game. */
+  readonly protocols?: ReadonlyArray<'tcp' | 'udp'>;
+};
+
+export type ServerPortOrder = {
+  /** What the port is for, in small letters. Unique on its server. Null: no name. */
+  readonly name?: string | null;
+  /** Left out: those of its game. */
+  readonly protocols?: ReadonlyArray<'tcp' | 'udp'>;
+  /** One of those that its node gives. Left out: the next free one. */
+  readonly port?: number;
+};
+
+/** The ports of a server. */
+export type ServerPorts = {
+  readonly data: ServerPortsData;
+};
+
+export type ServerPortsData = {
+  /** The first one first. */
+  readonly ports: ReadonlyArray<{
+    readonly ip: IpAddress;
+    readonly port: Port;
+    readonly protocols: ReadonlyArray<'tcp' | 'udp' | (string & {})>;
+    /** What the port is for. */
+    readonly name: string | null;
+    /** The variable that has the port. */
+    readonly variable: string | null;
+    /** Whether players are shown it: SERVER_PORT. */
+    readonly primary: boolean;
+    /** Whether its people added it. The others are the operator’s. */
+    readonly added: boolean;
+  }>;
+  /** The ports that it may have in all when people add some. 0: they add none. */
+  readonly limit: number;
+};
+
+export type ServerQuota = {
+  readonly data: {
+    readonly limits: ServerAmounts;
+    readonly used: ServerAmounts;
+  };
 };
 
 export type ServerRightsChange = {
@@ -3779,6 +4178,24 @@ export type SftpPassword = {
     readonly id: number;
     readonly password: string;
     readonly expires_at: string;
+  };
+};
+
+/** How people reach the files of a server by SFTP. */
+export type SftpPlace = {
+  readonly data: {
+    /** The name or address of its node. */
+    readonly host: string;
+    /** Null: its node serves no SFTP, or did not report it yet. */
+    readonly port: number | null;
+    /** The key of the host, as clients show it at the first connection: accept it only if it is this one. */
+    readonly fingerprint: string | null;
+    /** The end of the user: the email of the person, a dot, and this. */
+    readonly server: string;
+    /** The user of the caller; null for a key, which is no person. */
+    readonly user: string | null;
+    /** What a program such as FileZilla opens. Null without a user or a port. */
+    readonly url: string | null;
   };
 };
 
@@ -4285,6 +4702,14 @@ export interface X1Operations {
     headers: 'ifNoneMatch';
     result: GameServerStatuses;
   };
+  /** Make a game server. */
+  makeGameServer: {
+    params: {};
+    query: never;
+    body: NewServer;
+    headers: 'idempotencyKey';
+    result: MadeServer;
+  };
   /** See how far a server is built. */
   readGameServerBuild: {
     params: { slice: string };
@@ -4316,6 +4741,38 @@ export interface X1Operations {
     body: never;
     headers: 'idempotencyKey';
     result: Reinstalled;
+  };
+  /** Read the quota of own servers. */
+  readServerQuota: {
+    params: {};
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: ServerQuota;
+  };
+  /** List the games of which servers can be made. */
+  listOfferedEggs: {
+    params: {};
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: OfferedEggs;
+  };
+  /** Find the nodes where a server fits. */
+  findServerPlaces: {
+    params: {};
+    query: never;
+    body: PlacesRequest;
+    headers: never;
+    result: ServerPlaces;
+  };
+  /** Delete a game server. */
+  deleteGameServer: {
+    params: { slice: string };
+    query: never;
+    body: never;
+    headers: 'idempotencyKey';
+    result: Done;
   };
   /** List a folder of a server. */
   listFiles: {
@@ -4524,6 +4981,54 @@ export interface X1Operations {
     body: never;
     headers: 'ifNoneMatch';
     result: ServerActivity;
+  };
+  /** Read how to connect by SFTP. */
+  readServerSftp: {
+    params: { slice: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: SftpPlace;
+  };
+  /** List the ports of a server. */
+  listServerPorts: {
+    params: { slice: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: ServerPorts;
+  };
+  /** Add a port to a server. */
+  addServerPort: {
+    params: { slice: string };
+    query: never;
+    body: ServerPortOrder;
+    headers: 'idempotencyKey';
+    result: ChangedServerPorts;
+  };
+  /** Set the name and protocols of a port. */
+  setServerPort: {
+    params: { slice: string; address: string; port: number };
+    query: never;
+    body: ServerPortChange;
+    headers: never;
+    result: ChangedServerPorts;
+  };
+  /** Remove a port from a server. */
+  removeServerPort: {
+    params: { slice: string; address: string; port: number };
+    query: never;
+    body: never;
+    headers: 'idempotencyKey';
+    result: ChangedServerPorts;
+  };
+  /** Make a port the first one. */
+  choosePrimaryPort: {
+    params: { slice: string; address: string; port: number };
+    query: never;
+    body: never;
+    headers: 'idempotencyKey';
+    result: ChangedServerPorts;
   };
   /** Read the settings of a server. */
   readServerSettings: {
@@ -5213,6 +5718,30 @@ export interface OperatorOperations {
     headers: 'idempotencyKey';
     result: WrittenServerAnswer;
   };
+  /** List deleted servers whose files are still there. */
+  listDeletedServers: {
+    params: {};
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeletedServers;
+  };
+  /** Restore a deleted server. */
+  restoreServer: {
+    params: { uuid: string };
+    query: never;
+    body: never;
+    headers: 'idempotencyKey';
+    result: WrittenServerAnswer;
+  };
+  /** Purge the files of a deleted server now. */
+  purgeServer: {
+    params: { uuid: string };
+    query: never;
+    body: never;
+    headers: 'idempotencyKey';
+    result: DeletedServers;
+  };
   /** Read the health of the fleet. */
   readFleetHealth: {
     params: {};
@@ -5797,6 +6326,46 @@ export interface OperatorOperations {
     headers: 'idempotencyKey' | 'ifMatch';
     result: Done;
   };
+  /** List the library eggs. */
+  listLibraryEggs: {
+    params: {};
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredLibraryEggsAnswer;
+  };
+  /** Read a library egg. */
+  readLibraryEgg: {
+    params: { name: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredLibraryEggAnswer;
+  };
+  /** Create or replace a library egg. */
+  saveLibraryEgg: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: LibraryEggInput;
+    headers: 'ifMatch' | 'ifNoneMatch';
+    result: DeclaredLibraryEggAnswer;
+  };
+  /** Change a library egg. */
+  changeLibraryEgg: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: LibraryEggPatch;
+    headers: 'ifMatch';
+    result: DeclaredLibraryEggAnswer;
+  };
+  /** Remove a library egg. */
+  removeLibraryEgg: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: never;
+    headers: 'idempotencyKey' | 'ifMatch';
+    result: Done;
+  };
   /** Read a server. */
   readServer: {
     params: { uuid: string };
@@ -5860,10 +6429,15 @@ listBlockedSources GET /firewall/blocked
 blockSources POST! /firewall/blocked
 unblockSources DELETE! /firewall/blocked
 listGameServerStatuses GET /game-servers
+makeGameServer POST! /game-servers
 readGameServerBuild GET /game-servers/{slice}/build
 readGameServerHistory GET /game-servers/{slice}/history
 readConsole GET /game-servers/{slice}/console
 reinstallGameServer POST! /game-servers/{slice}/reinstall
+readServerQuota GET /game-servers/quota
+listOfferedEggs GET /eggs
+findServerPlaces POST /game-servers/places
+deleteGameServer DELETE! /game-servers/{slice}
 listFiles GET /game-servers/{slice}/files
 deleteFiles DELETE! /game-servers/{slice}/files
 readFile GET /game-servers/{slice}/files/content
@@ -5890,6 +6464,12 @@ setServerRights PUT /game-servers/{slice}/people/{person}
 removeFromServer DELETE! /game-servers/{slice}/people/{person}
 withdrawServerInvitation DELETE! /game-servers/{slice}/invitations/{invitation}
 listServerActivity GET /game-servers/{slice}/activity
+readServerSftp GET /game-servers/{slice}/sftp
+listServerPorts GET /game-servers/{slice}/ports
+addServerPort POST! /game-servers/{slice}/ports
+setServerPort PUT /game-servers/{slice}/ports/{address}/{port}
+removeServerPort DELETE! /game-servers/{slice}/ports/{address}/{port}
+choosePrimaryPort POST! /game-servers/{slice}/ports/{address}/{port}/primary
 readServerSettings GET /game-servers/{slice}/settings
 changeServerSettings PATCH /game-servers/{slice}/settings
 readAttack GET /attacks/{attack}
@@ -5975,6 +6555,9 @@ readServerEgg GET /game-servers/{uuid}/egg
 suspendServer POST! /game-servers/{uuid}/suspend
 unsuspendServer POST! /game-servers/{uuid}/unsuspend
 reinstallServer POST! /game-servers/{uuid}/reinstall
+listDeletedServers GET /deleted-servers
+restoreServer POST! /deleted-servers/{uuid}/restore
+purgeServer POST! /deleted-servers/{uuid}/purge
 readFleetHealth GET /fleet
 readEnforceCommand GET /fleet/enforce-command
 createJoinCommand POST! /fleet/{kind}/{name}/join
@@ -6048,6 +6631,11 @@ readResponder GET /responders/{name}
 saveResponder PUT /responders/{name}
 changeResponder PATCH /responders/{name}
 removeResponder DELETE! /responders/{name}
+listLibraryEggs GET /library
+readLibraryEgg GET /library/{name}
+saveLibraryEgg PUT /library/{name}
+changeLibraryEgg PATCH /library/{name}
+removeLibraryEgg DELETE! /library/{name}
 readServer GET /game-servers/{uuid}
 saveServer PUT /game-servers/{uuid}
 changeServer PATCH /game-servers/{uuid}

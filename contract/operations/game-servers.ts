@@ -218,6 +218,7 @@ export const X1_GAME_SERVER_ENDPOINTS = [
           node_connected: true,
           egg: 'eggs/flying-squid.json',
           suspended: false,
+          own: false,
           rights: ['websocket.connect', 'control.console'],
           problem: null,
           allocation: { ip: '198.51.100.10', port: 25_565 },
@@ -306,7 +307,7 @@ export const X1_GAME_SERVER_ENDPOINTS = [
     idempotent: true,
     summary: 'Install a server again',
     description:
-      'Its node stops it, gets the image and runs the install of its egg again: after a failed build, or to get what a new version installs. Files stay as far as the install keeps them, unless `files` says otherwise. Until it is built it cannot be started; the build says how far it is. A person needs the right `settings.reinstall`.',
+      'Its node stops it, gets the image and runs the install of its egg again: after a failed build, or to get what a new version installs. Files stay as far as the install keeps them, unless `files` says otherwise. Until it is built it cannot be started; the build says how far it is. A person needs the right `settings.reinstall`; files that are not kept need `file.delete` too, a key `game-servers.files`.',
     responses: {
       ...refusals(COMMON, WITH_KEY, ['not_found']),
       200: {

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { type OperatorEndpoint, WITH_BODY } from '../endpoint.ts';
 import {
+  DeletedServers,
   Eggs,
   EggSourceInput,
   HostImages,
@@ -118,5 +119,33 @@ export const OPERATOR_SERVER_ENDPOINTS = [
     description:
       "By its egg's installation, which decides what stays of its files, unless `files` says otherwise.",
     responses: doneAnswer(now, WrittenServer),
+  },
+  {
+    ...read,
+    operationId: 'listDeletedServers',
+    path: '/deleted-servers',
+    summary: 'List deleted servers whose files are still there',
+    description:
+      'A node keeps the files of a server that is deleted, or that moved to another node, for its `keep_days`.',
+    responses: readAnswer('The deleted servers.', DeletedServers),
+  },
+  {
+    ...create,
+    operationId: 'restoreServer',
+    path: '/deleted-servers/{uuid}/restore',
+    params: UUID,
+    summary: 'Restore a deleted server',
+    description:
+      'With its files, its settings and its ports, as long as nobody else has those. It is not installed again, and is not started. Its people and their ports are not restored. One whose time is over, or that lives on another node, is refused.',
+    responses: doneAnswer(now, WrittenServer, ['no_capacity']),
+  },
+  {
+    ...create,
+    operationId: 'purgeServer',
+    path: '/deleted-servers/{uuid}/purge',
+    params: UUID,
+    summary: 'Purge the files of a deleted server now',
+    description: 'For good. A node that is away purges them when it is back.',
+    responses: doneAnswer('The deleted servers.', DeletedServers),
   },
 ] as const satisfies readonly OperatorEndpoint[];

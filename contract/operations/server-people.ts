@@ -17,6 +17,7 @@ import {
   ServerRightsChange,
 } from '../schemas/server-people.ts';
 import { id } from '../schemas/values.ts';
+import { SftpPlace } from '../schemas/x1-sftp.ts';
 
 const SLICE = {
   slice: Type.String({
@@ -58,7 +59,7 @@ const READ_PEOPLE = {
   parameters: { slice: '$request.path.slice' },
 } as const;
 
-/** The people of one server, and what was done with it. */
+/** The people of one server, how they connect to its files, and what was done with it. */
 export const SERVER_PEOPLE_ENDPOINTS = [
   {
     ...read,
@@ -182,6 +183,29 @@ export const SERVER_PEOPLE_ENDPOINTS = [
           },
         ],
         meta: { next: null },
+      },
+    }),
+  },
+  {
+    ...read,
+    ability: 'game-servers.files',
+    operationId: 'readServerSftp',
+    path: '/game-servers/{slice}/sftp',
+    summary: 'Read how to connect by SFTP',
+    description:
+      'The place, the user and the key of the host. A person connects with an SSH key or an SFTP password of its account. A person needs the right `file.sftp`.',
+    responses: readResponses(['not_found'], {
+      description: 'As the node last reported.',
+      schema: SftpPlace,
+      example: {
+        data: {
+          host: '198.51.100.10',
+          port: 2_022,
+          fingerprint: 'SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU',
+          server: '6f1c2f1e',
+          user: 'ada@example.net.6f1c2f1e',
+          url: 'sftp://ada%40example.net.6f1c2f1e@198.51.100.10:2022',
+        },
       },
     }),
   },

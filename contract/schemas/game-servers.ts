@@ -153,6 +153,9 @@ export const GameServerBuild = object(
       node_connected: Type.Boolean({ description: 'Whether its node reported lately.' }),
       egg: Type.String({ description: 'What it is.', examples: ['eggs/flying-squid.json'] }),
       suspended: Type.Boolean({ description: 'The operator lets it not run.' }),
+      own: Type.Boolean({
+        description: 'Owners of the organisation made it within its quota, so they may delete it.',
+      }),
       rights: Type.Array(Type.String(), {
         description: 'The rights of the caller to it, as `listServerPeople` explains them.',
       }),

@@ -4,13 +4,17 @@ import { BESIDE_SERVER, SERVER } from './declared/game-server.ts';
 import { EggVariable } from './server-settings.ts';
 import {
   answer,
+  arrayOf,
   integerOrNull,
   object,
   openChoice,
+  orNull,
   sent,
   sentText,
   sentTextOrNull,
   textOrNull,
+  timestamp,
+  timestampOrNull,
 } from './values.ts';
 
 const { uuid: _uuid, organisation, service, name, limits, ...others } = SERVER.schema.properties;
@@ -37,6 +41,34 @@ export const ServerInput = sent(
 
 export const WrittenServer = writtenSchema(SERVER, viewSchema(SERVER));
 
+const DeletedServer = object(
+  'DeletedServer',
+  'A server whose files are still on a node that it is no longer assigned to.',
+  {
+    uuid: Type.String({ format: 'uuid' }),
+    name: Type.String(),
+    organisation: Type.String({ description: 'The slug of its last organisation.' }),
+    node: Type.String({ description: 'Where its files are.' }),
+    external_id: textOrNull(),
+    deleted_at: timestamp(),
+    purge_at: timestampOrNull({
+      description: 'When its files are purged. Null: not before that is requested.',
+    }),
+    days_left: integerOrNull({
+      description: 'Until then, begun ones too; 0: the node purges it now.',
+    }),
+    moved: Type.Boolean({
+      description: 'It lives on another node; these are the files that it left behind.',
+    }),
+  },
+);
+
+export const DeletedServers = object('DeletedServers', {
+  data: Type.Array(DeletedServer, {
+    description: 'Those that are purged first before the others.',
+  }),
+});
+
 const EggHost = object('EggHost', 'A node of the fleet, and whether it can run the egg now.', {
   node: Type.String(),
   ok: Type.Boolean(),
@@ -45,18 +77,50 @@ const EggHost = object('EggHost', 'A node of the fleet, and whether it can run t
   image: textOrNull({ description: 'The image that has to be made first (`makeImage`).' }),
 });
 
-const Egg = object('Egg', {
+const eggFields = {
   name: Type.String({ description: 'What `egg` of a server takes.' }),
+  digest: Type.String({ description: 'SHA-256 of the parsed egg: `egg_digest` of a server.' }),
+  icon: textOrNull({ description: 'A `data:` URI of an image.' }),
+  author: textOrNull(),
   title: Type.String(),
   description: Type.String(),
   images: Type.Array(Type.String(), { description: 'Their labels.' }),
   variables: Type.Array(EggVariable),
   hosts: Type.Array(EggHost, { description: 'With the first of its images.' }),
+};
+
+const Egg = object('Egg', eggFields);
+
+const ListedEgg = object('ListedEgg', {
+  ...eggFields,
+  shipped: Type.Boolean({ description: 'It comes with this version; else an operator added it.' }),
+  offered: Type.Boolean({ description: 'Owners of organisations may choose it.' }),
+  source: textOrNull({ description: 'The URL that it came from.' }),
 });
 
-export const Eggs = object('Eggs', { data: Type.Array(Egg) });
+export const Eggs = object('Eggs', { data: Type.Array(ListedEgg, { description: 'By title.' }) });
 
-export const EggSourceInput = sent('EggSourceInput', 'One of the two.', {
+const EggChange = object('EggChange', 'The difference to the egg that the library has.', {
+  fields: arrayOf(
+    {
+      field: Type.String({ description: 'Such as `startup` or `variables.MOTD`.' }),
+      before: textOrNull({ description: 'Null: there was none.' }),
+      after: textOrNull({ description: 'Null: there is none any more.' }),
+    },
+    { description: 'Empty: nothing that has an effect here.' },
+  ),
+  servers: arrayOf(
+    {
+      uuid: Type.String({ format: 'uuid' }),
+      name: Type.String(),
+      organisation: Type.String(),
+      current: Type.Boolean({ description: 'It has this very egg.' }),
+    },
+    { description: 'Those that were made from it. They keep the egg that they have.' },
+  ),
+});
+
+export const EggSourceInput = sent('EggSourceInput', 'Either url or text.', {
   url: Type.Optional(
     sentText({
       minLength: 1,
@@ -71,6 +135,13 @@ export const EggSourceInput = sent('EggSourceInput', 'One of the two.', {
       description: 'The file itself, JSON or YAML.',
     }),
   ),
+  name: Type.Optional(
+    sentText({
+      minLength: 1,
+      maxLength: 63,
+      description: 'An egg of the library that it would replace: the answer has the difference.',
+    }),
+  ),
 });
 
 export const ReadEgg = answer('ReadEgg', {
@@ -79,6 +150,7 @@ export const ReadEgg = answer('ReadEgg', {
     description: 'What `egg_document` of a server takes.',
   }),
   notes: Type.Array(Type.String(), { description: 'What of the file has no effect here.' }),
+  change: orNull(EggChange, { description: 'Null: no `name` was given, or it is a new one.' }),
 });
 
 export const ServerEgg = answer('ServerEgg', { egg: Egg });

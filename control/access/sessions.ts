@@ -15,13 +15,15 @@ import type { Ability } from '@portcullis/core/access/abilities.ts';
 
 const READ: readonly Ability[] = ['firewall.read', 'attacks.read'];
 const MANAGE: readonly Ability[] = [...READ, 'firewall.manage'];
+/** Servers are made by owners only: they spend the quota of the organisation. */
+const OWN: readonly Ability[] = [...MANAGE, 'game-servers.create'];
 
 /** The abilities of a role in the interfaces for keys; rows of the portal name roles themselves. */
 const ROLE_ABILITIES: Readonly<Record<Role, ReadonlySet<Ability>>> = {
   'read-only': abilitiesOf('read-only', READ),
   member: abilitiesOf('member', MANAGE),
   admin: abilitiesOf('admin', MANAGE),
-  owner: abilitiesOf('owner', MANAGE),
+  owner: abilitiesOf('owner', OWN),
 };
 
 function abilitiesOf(role: Role, others: readonly Ability[]): ReadonlySet<Ability> {

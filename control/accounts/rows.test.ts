@@ -71,6 +71,9 @@ function refusalOf({ prefix, row }: (typeof ROWS)[number], as: TestPerson): stri
   if (as === 'operator' || as === 'stranger') return '404 not_found';
   const rank = as === 'acting' ? ROLES.length : ROLES.indexOf(as);
   if (!('role' in row)) {
+    if (row.ability === 'game-servers.create') {
+      return rank < ROLES.indexOf('owner') ? '403 ability_missing' : null;
+    }
     const isForMembers = /\.(?:manage|files|settings)$/.test(row.ability ?? '');
     return isForMembers && rank < 1 ? '403 ability_missing' : null;
   }

@@ -1,6 +1,6 @@
 import { operatorActor, recordAudit } from '../access/index.ts';
 import type { Db, Reader } from '../db/database.ts';
-import { type EggSource, loadLibraryEgg, parseEggText } from '../fleet-file/read/egg-files.ts';
+import { type EggSource, libraryOf, parseEggText } from '../fleet-file/read/egg-files.ts';
 import { MAX_EGG_BYTES } from '../fleet-file/read/text-file.ts';
 import { loadNodeStatuses, loadStoredEgg, type NodeImages } from '../game-servers/index.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
@@ -9,7 +9,7 @@ import type { Answer, OperatorCall, Writing } from '../http/operations/operation
 import { invalidField, Problem } from '../problem.ts';
 import type { FetchText } from '../webhooks/index.ts';
 import { hostsOf, imagesOf, type ProgramName } from '../operator/egg-hosts.ts';
-import { server } from '../operator/index.ts';
+import { compareEgg, listLibrary, server } from '../operator/index.ts';
 import { eggView } from './views.ts';
 
 type Names = 'listEggs' | 'readEgg' | 'readServerEgg' | 'listImages' | 'makeImage';
@@ -27,14 +27,12 @@ export function createEggHandlers(deps: EggDeps): Pick<Handlers, Names> {
   return {
     async listEggs(_call, db) {
       const nodes = await loadNodeStatuses(db);
-      const loaded = await Promise.all(
-        eggs.names().map(async (name) => ({ name, file: await loadLibraryEgg(name, eggs) })),
-      );
-      const data = loaded.flatMap(({ name, file }) => {
-        if (!file.ok) return [];
-        const { egg } = file.found;
-        return [eggView(name, egg, hostsOf(egg, nodes, program))];
-      });
+      const data = (await listLibrary(db, libraryOf(eggs))).map((entry) => ({
+        ...eggView(entry.name, entry.found, hostsOf(entry.found.egg, nodes, program)),
+        shipped: entry.isShipped,
+        offered: entry.offered,
+        source: entry.source,
+      }));
       return { status: 200, body: { data } };
     },
     readEgg: (call, db) => readEgg(call, db, deps),
@@ -44,7 +42,7 @@ export function createEggHandlers(deps: EggDeps): Pick<Handlers, Names> {
       if (row === undefined || found === null || found === undefined) throw notSeen();
       const { egg: name, image } = row.object;
       const hosts = hostsOf(found.egg, await loadNodeStatuses(db), program, image);
-      return { status: 200, body: { data: { egg: eggView(name, found.egg, hosts) } } };
+      return { status: 200, body: { data: { egg: eggView(name, found, hosts) } } };
     },
     async listImages(_call, db) {
       return { status: 200, body: { data: await listImages(db) } };
@@ -54,7 +52,7 @@ export function createEggHandlers(deps: EggDeps): Pick<Handlers, Names> {
 }
 
 async function listImages(db: Db | Reader) {
-  return (await loadNodeStatuses(db as Db)).flatMap(imagesOf);
+  return (await loadNodeStatuses(db)).flatMap(imagesOf);
 }
 
 async function readEgg(
@@ -62,7 +60,7 @@ async function readEgg(
   db: Reader,
   { eggs, fetchText, program }: EggDeps,
 ): Promise<Answer> {
-  const { url, text } = call.body;
+  const { url, text, name } = call.body;
   if ((url === undefined) === (text === undefined)) {
     throw new Problem('invalid_request', 'Give one of the two: url or text.');
   }
@@ -72,10 +70,11 @@ async function readEgg(
   const read = parseEggText(fetched === null ? (text ?? '') : fetched.value, eggs);
   if (!read.ok) throw invalidField(url === undefined ? '/text' : '/url', read.reason);
   const { document, found } = read;
-  const hosts = hostsOf(found.egg, await loadNodeStatuses(db as Db), program);
+  const hosts = hostsOf(found.egg, await loadNodeStatuses(db), program);
   const { notes } = found;
-  const egg = eggView(found.egg.name, found.egg, hosts);
-  return { status: 200, body: { data: { egg, document, notes } } };
+  const egg = eggView(found.egg.name, found, hosts);
+  const change = name === undefined ? null : await compareEgg(db, name, found, libraryOf(eggs));
+  return { status: 200, body: { data: { egg, document, notes, change } } };
 }
 
 async function makeImage(
@@ -84,7 +83,7 @@ async function makeImage(
   nodeImages: NodeImages,
 ): Promise<Answer> {
   const { name: node, image } = call.params;
-  const nodes = await loadNodeStatuses(db as Db);
+  const nodes = await loadNodeStatuses(db);
   const known = nodes.find(({ name }) => name === node);
   if (known === undefined) throw new Problem('not_found', 'There is no such node.');
   if (!imagesOf(known).some(({ name }) => name === image)) {

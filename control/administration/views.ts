@@ -1,8 +1,7 @@
-import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import type { KnownCollector } from '../collectors/index.ts';
 import type { EdgeStatus } from '../fleet/index.ts';
 import type { EggHost } from '../operator/egg-hosts.ts';
-import { type NodeStatus, variableView } from '../game-servers/index.ts';
+import { type FoundEgg, type NodeStatus, variableView } from '../game-servers/index.ts';
 import { viewOf } from '../http/operations/view.ts';
 
 export function edgeView({
@@ -26,9 +25,16 @@ export function collectorView({ id: _id, listed: exporters, ...collector }: Know
   return { ...viewOf(collector), exporters };
 }
 
-export function eggView(name: string, egg: Egg, hosts: readonly EggHost[]) {
+export function eggView(
+  name: string,
+  { egg, digest, icon, author }: Omit<FoundEgg, 'notes'>,
+  hosts: readonly EggHost[],
+) {
   return {
     name,
+    digest,
+    icon,
+    author,
     title: egg.name,
     description: egg.description,
     images: egg.images.map(({ label }) => label),

@@ -143,6 +143,7 @@ const SPEECH: {
   // Answered by the id of the node, for its own servers.
   'sftp.login': 'itself',
   'sftp.check': 'itself',
+  'sftp.activity': 'itself',
   'files.check': 'itself',
   'edge.confirm': {
     isSilent: ({ refused }) => refused.length === 0,

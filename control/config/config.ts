@@ -130,7 +130,6 @@ export function decideConfig(
       text('PORTCULLIS_NODE_SOCKET') ?? join(dataDir, 'node-link', 'control.sock'),
     ),
     natsServers: take(decideNats(text('PORTCULLIS_NATS')), []),
-    ownNats: text('PORTCULLIS_NATS_OWN'),
     account: text('PORTCULLIS_ACCOUNT'),
     ...givenByUp(text),
     logLevel: take(decideLogLevel(text('PORTCULLIS_LOG_LEVEL')), 'info'),
@@ -138,10 +137,11 @@ export function decideConfig(
   return problems.length === 0 ? ok(config) : no(problems.join('\n'));
 }
 
-type GivenByUp = Pick<ControlConfig, 'program' | 'enforceCommand' | 'awaitsFleet'>;
+type GivenByUp = Pick<ControlConfig, 'ownNats' | 'program' | 'enforceCommand' | 'awaitsFleet'>;
 
 function givenByUp(text: (name: string) => string | null): GivenByUp {
   return {
+    ownNats: text('PORTCULLIS_NATS_OWN'),
     program: text('PORTCULLIS_PROGRAM') ?? 'portcullis',
     enforceCommand: text('PORTCULLIS_ENFORCE_COMMAND'),
     awaitsFleet: text('PORTCULLIS_AWAIT_FLEET') !== null,

@@ -3,6 +3,7 @@ import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-sett
 import type { MitigationAction } from '@portcullis/core/attacks/mitigation/actions.ts';
 import type { DefaultAction } from '@portcullis/core/firewall/policy.ts';
 import type { ServerPort } from '@portcullis/core/game-servers/power.ts';
+import type { SftpOfNode } from '@portcullis/link/messages/sftp.ts';
 
 /**
  * The types of columns whose SQL type says too little: documents in jsonb, and text with a meaning. The tables are in
@@ -75,6 +76,7 @@ export interface ColumnTypes {
   'idempotency_keys.headers': Record<string, string>;
   'default_actions.action': DefaultAction;
   'nodes.engine': object;
+  'nodes.sftp': SftpOfNode;
   'eggs.egg': object;
   'game_servers.variables': Record<string, string>;
   'game_servers.ports': readonly ServerPort[];

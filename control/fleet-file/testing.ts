@@ -73,6 +73,8 @@ export const TEST_EGG: FoundEgg = {
   },
   digest: 'a'.repeat(64),
   notes: [],
+  icon: null,
+  author: null,
 };
 
 /** Parses a file's text. Every egg that it names is the test egg. */

@@ -37,7 +37,7 @@ export async function recordActivity(
   detail: Readonly<Record<string, unknown>>,
 ): Promise<void> {
   const door: Door = call.by.kind === 'key' ? 'api' : 'portal';
-  await recordDone(tx, call.params.slice, { ...keyActor(call), door }, action, detail);
+  await recordDone(tx, call.params.slice, { ...keyActor(call), door }, { action, detail });
 }
 
 /** The actor of an entry, and how and from where it came. */
@@ -45,17 +45,24 @@ interface Doer extends Pick<Actor, 'kind' | 'name' | 'source'> {
   readonly door: Door;
 }
 
-/** Records what was done with a server by somebody who is no caller of an operation. */
+/** An action that was done with a server. */
+interface Done {
+  readonly action: string;
+  readonly detail: Readonly<Record<string, unknown>>;
+  /** How often; once by default. */
+  readonly times?: number;
+}
+
+/** Records what was done with a server by an actor who is no caller of an operation. */
 export async function recordDone(
   tx: Tx,
   server: string,
   { kind, name, source, door }: Doer,
-  action: string,
-  detail: Readonly<Record<string, unknown>>,
+  { action, detail, times = 1 }: Done,
 ): Promise<void> {
   const text = JSON.stringify(fitting(detail));
   const { rows: repeated } = await sql`
-    update server_activity set times = times + 1, at = now()
+    update server_activity set times = least(times::bigint + ${times}, 2147483647)::integer, at = now()
      where id = (select max(id) from server_activity where server = ${server})
        and actor_kind = ${kind} and actor = ${name} and door = ${door} and action = ${action}
        and source is not distinct from ${source}::inet and detail = ${text}::jsonb
@@ -63,8 +70,8 @@ export async function recordDone(
     returning 1`.execute(tx);
   if (repeated.length > 0) return;
   await sql`
-    insert into server_activity (server, actor_kind, actor, door, source, action, detail)
-    values (${server}, ${kind}, ${name}, ${door}, ${source}::inet, ${action}, ${text}::jsonb)`.execute(
+    insert into server_activity (server, actor_kind, actor, door, source, action, detail, times)
+    values (${server}, ${kind}, ${name}, ${door}, ${source}::inet, ${action}, ${text}::jsonb, ${times})`.execute(
     tx,
   );
   await forgetOld(tx, server);

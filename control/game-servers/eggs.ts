@@ -1,9 +1,10 @@
+import { type EggAbout, NO_ABOUT } from '@portcullis/core/game-servers/eggs/about.ts';
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import { sql } from 'kysely';
 import type { Db, Reader, Tx } from '../db/database.ts';
 
 /** An egg that was loaded. */
-export interface FoundEgg {
+export interface FoundEgg extends EggAbout {
   readonly egg: Egg;
   /** SHA-256 of its canonical JSON, in hexadecimal. */
   readonly digest: string;
@@ -25,7 +26,7 @@ export async function loadStoredEgg(
     db,
   );
   const [row] = rows;
-  return row === undefined ? null : { egg: whole(row.egg), digest, notes: [] };
+  return row === undefined ? null : { egg: whole(row.egg), digest, notes: [], ...NO_ABOUT };
 }
 
 /** Completes an egg that an earlier version stored, which kept nothing for the people of a server. */
@@ -46,10 +47,11 @@ export async function saveEggs(tx: Tx, eggs: readonly FoundEgg[]): Promise<void>
         on conflict do nothing`.execute(tx);
 }
 
-/** Deletes eggs that no server uses. */
+/** Deletes eggs that no server uses, and none that was deleted and can be restored. */
 export async function sweepEggs(tx: Tx): Promise<void> {
   await sql`
-    delete from eggs where not exists (select from game_servers where egg_digest = eggs.digest)`.execute(
+    delete from eggs where not exists (select from game_servers where egg_digest = eggs.digest)
+       and not exists (select from deleted_servers where declared ->> 'egg_digest' = eggs.digest)`.execute(
     tx,
   );
 }

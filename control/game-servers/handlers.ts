@@ -1,7 +1,8 @@
 import { SEES } from '@portcullis/core/access/server-rights.ts';
-import { keyActor, rightsOn } from '../access/index.ts';
+import { type Caller, keyActor, rightsOn } from '../access/index.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { notSeen } from '../http/operations/not-found.ts';
+import { Problem } from '../problem.ts';
 import { createFileHandlers, type FileHandlers } from './files/handlers.ts';
 import type { FileStreams } from './files/streams.ts';
 import { loadActivity, recordActivity } from './activity.ts';
@@ -73,6 +74,7 @@ export function createHandlers(
     async reinstallGameServer(call, tx) {
       const server = await requireServer(tx, call, 'settings.reinstall');
       const { files = 'keep' } = call.query;
+      if (files !== 'keep') requireDeletion(call.by, server.uuid);
       const epoch = await reinstallServer(tx, server.uuid, keyActor(call), files);
       if (epoch === null) throw notSeen();
       await recordActivity(tx, call, 'reinstall', files === 'keep' ? {} : { files });
@@ -80,6 +82,14 @@ export function createHandlers(
       return { status: 200, body: { data: { uuid: server.uuid, epoch }, message } };
     },
   };
+}
+
+/** One who may install a server again may not therefore delete its files. */
+function requireDeletion(by: Caller, uuid: string): void {
+  if (rightsOn(by, uuid).has('file.delete')) return;
+  const detail =
+    'Files that are not kept need the right file.delete too, a key the ability game-servers.files. With files=keep they stay.';
+  throw new Problem('ability_missing', detail);
 }
 
 /** The operations on what a server wrote and on what was done with it. */

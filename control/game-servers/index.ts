@@ -20,7 +20,17 @@ import type { ServerRow } from './store.ts';
 export { recordActivity, recordDone } from './activity.ts';
 export { requireServer, type ServerCall } from './require-server.ts';
 export { type EggFile, type FoundEgg, loadStoredEgg, saveEggs, sweepEggs } from './eggs.ts';
+export {
+  type DeletedServer,
+  endKeeping,
+  forgetLeft,
+  loadDeleted,
+  recordLeft,
+  resumeBuild,
+} from './deleted.ts';
+export { handOver } from './hand-over.ts';
 export { LIMIT_COLUMNS } from './limits.ts';
+export { dropAddedPorts } from './ports/added-ports.ts';
 export { type LiveServer } from './live.ts';
 export { reinstallServer } from './reinstall.ts';
 export { type ServerRow } from './store.ts';

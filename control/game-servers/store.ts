@@ -4,6 +4,7 @@ import type { ServerPort, ServerState } from '@portcullis/core/game-servers/powe
 import { type ServerHolder, withinReach } from '../access/index.ts';
 import type { Db, Reader } from '../db/database.ts';
 import type { BuildState } from '../db/schema.ts';
+import { firstPortOf, portsOf } from './ports/columns.ts';
 
 /** A server of the list. */
 export interface ListedServer {
@@ -52,6 +53,7 @@ export async function loadServer(
 
 /** A node without a heartbeat for this time is away. */
 export const AWAY_AFTER_SECONDS = 45;
+const FIRST = firstPortOf('game_servers');
 const IS_CONNECTED = sql`
   coalesce(nodes.last_seen_at > now() - make_interval(secs => ${AWAY_AFTER_SECONDS}), false)`;
 
@@ -80,7 +82,7 @@ export async function listStatuses(db: Db, caller: ServerHolder): Promise<Server
            case when provisioned and is_connected and engine ->> 'version' is not null
                 then power_state end as state,
            build_state as "buildState", suspended, to_timestamp(crashed_at_ms / 1000) as "crashedAt",
-           nodes.name as node, is_connected as "nodeConnected", egg_name as egg, host(ip) as ip, port
+           nodes.name as node, is_connected as "nodeConnected", egg_name as egg, ${FIRST.ip} as ip, ${FIRST.port} as port
       from game_servers
       join services on services.id = service_id
       join nodes on nodes.id = node_id,
@@ -101,6 +103,8 @@ export interface ServerBuildRow {
   readonly nodeConnected: boolean;
   readonly egg: string;
   readonly suspended: boolean;
+  /** Owners of the organisation made it, so they may delete it. */
+  readonly own: boolean;
   readonly ip: string;
   readonly port: number;
   readonly ports: readonly ServerPort[];
@@ -119,7 +123,9 @@ export async function loadBuild(
 ): Promise<ServerBuildRow | null> {
   const { rows } = await sql<ServerBuildRow>`
     select game_servers.uuid, provisioned, build_state as state, build_reason as reason, build_log as log,
-           build_epoch as epoch, nodes.name as node, egg_name as egg, suspended, host(ip) as ip, port, ports,
+           build_epoch as epoch, nodes.name as node, egg_name as egg, suspended, ${FIRST.ip} as ip, ${FIRST.port} as port,
+           ${portsOf('game_servers')} as ports,
+           made_by is not distinct from game_servers.organisation_id as own,
            open_while_running as "openWhileRunning", open_ports as "openPorts",
            exists (select from server_openings o where o.server = game_servers.uuid and o.deleted_generation is null)
              as "portsOpen", ${IS_CONNECTED} as "nodeConnected", eggs.egg as "parsedEgg"

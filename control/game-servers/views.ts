@@ -73,7 +73,7 @@ export function buildView(
   problem: string | null,
   rights: ReadonlySet<ServerRight>,
 ) {
-  const { uuid, state, reason, log, epoch, node, nodeConnected, egg, suspended } = build;
+  const { uuid, state, reason, log, epoch, node, nodeConnected, egg, suspended, own } = build;
   const { ip, port, ports } = build;
   return {
     uuid,
@@ -85,6 +85,7 @@ export function buildView(
     node_connected: nodeConnected,
     egg,
     suspended,
+    own,
     rights: completeRights(rights),
     problem,
     allocation: allocationView(ip, port),

@@ -22,7 +22,15 @@ const RULE = { action: 'deny', protocol: 'udp', destination_port: '4242' } as co
 /** The other rows of the portal are about the person itself; control/accounts/rows.test.ts tries them. */
 const OF_ORGANISATIONS = PORTAL_ENDPOINTS.filter(({ path }) => path.startsWith('/organisations/'));
 /** Take no id and no address, so there is nothing of another organisation to name. */
-const ONLY_OWN = new Set(['createKey', 'createWebhook', 'inviteMember', 'renameOrganisation']);
+const ONLY_OWN = new Set([
+  'createKey',
+  'createWebhook',
+  'inviteMember',
+  'renameOrganisation',
+  // Its service is tried beside its handler.
+  'makeGameServer',
+  'findServerPlaces',
+]);
 
 interface Victim {
   /** Values that another organisation would put for each parameter of a path. */
@@ -145,6 +153,8 @@ async function victimAt(environment: TestEnvironment, ip: string): Promise<Victi
     organisation: 'acme',
     ip,
     slice: uuid,
+    address: '198.51.100.10',
+    port: '20001',
     attack: String(attack),
     person: member,
     job: '0d3c0a7e-6f0e-4a35-9d5b-1f7e1f0c9b52',
@@ -169,6 +179,8 @@ async function victimAt(environment: TestEnvironment, ip: string): Promise<Victi
     sendCommand: { command: 'stop' },
     inviteToServer: { email: 'mine@acme.example', rights: ['websocket.connect'] },
     setServerRights: { rights: ['websocket.connect'] },
+    addServerPort: {},
+    setServerPort: {},
     changeServerSettings: { name: 'mine' },
     deleteFiles: { paths: ['world'] },
     writeFile: { content: 'mine' },

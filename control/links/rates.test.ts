@@ -7,8 +7,8 @@ const NODE = { kind: 'node', name: 'node-1' } as const;
 const OTHER = { kind: 'node', name: 'node-2' } as const;
 
 function beat(instance: string): AgentRequest {
-  const engine = { kind: 'fake', version: null, problem: null, host: null } as const;
-  return { kind: 'node.heartbeat', instance, engine, builds: [] };
+  const engine = { kind: 'fake', version: null, problem: null, host: null, mounts: null } as const;
+  return { kind: 'node.heartbeat', instance, engine, builds: [], purged: [], sftp: null };
 }
 
 test('an agent beyond its rate is slowed down, its last state wins, and others are not slowed down', async (t) => {

@@ -23,6 +23,7 @@ const RATES: Readonly<Record<AgentRequest['kind'] | 'greeting', BucketSize>> = {
   // A file manager opens many connections at once, and asks for each key that it has.
   'sftp.login': { capacity: 200, perSecond: 50 },
   'sftp.check': { capacity: 50, perSecond: 10 },
+  'sftp.activity': { capacity: 20, perSecond: 2 },
   'files.check': { capacity: 50, perSecond: 10 },
   'collector.report': { capacity: 20, perSecond: 2 },
   'edge.drops': { capacity: 40, perSecond: 5 },

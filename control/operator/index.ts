@@ -8,7 +8,7 @@ export {
   prepareChanges,
 } from './apply.ts';
 export { culpritOf } from './culprit.ts';
-export { operate, saveByHand, saveDeclared } from './by-hand.ts';
+export { operate, removeByHand, saveByHand, saveDeclared } from './by-hand.ts';
 export { changeForPeople, isOfFile } from './by-people.ts';
 export { type DeclaredObjects, readObjects } from './file/objects.ts';
 export { FORMS, parseMoment, sentence } from './forms.ts';
@@ -23,5 +23,8 @@ export {
   type PlanSink,
 } from './plan.ts';
 export { server } from './kinds/game-server.ts';
+export { compareEgg } from './library/compare.ts';
+export { findEgg, type LibraryEntry, listLibrary } from './library/eggs.ts';
+export { findPlaces, type ServerPlace } from './places.ts';
 export { settingsOf } from './people-settings.ts';
 export { PRIMARY, type StoredServer } from './kinds/server-table.ts';

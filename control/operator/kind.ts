@@ -204,9 +204,11 @@ export interface Outside {
 
 export const NOTHING_OUTSIDE: Outside = { eggs: new Map(), compile: null };
 
-/** Where eggs come from when an object is written by hand. */
+/** The shipped eggs, and the reader of others, for objects that are written by hand. */
 export interface EggLibrary extends Pick<Outside, 'compile'> {
   find(name: string): Promise<EggFile>;
+  /** The names of the shipped ones. */
+  names(): readonly string[];
   /** An egg that came as a document. */
   read(document: unknown): EggFile;
 }

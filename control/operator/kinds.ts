@@ -10,6 +10,7 @@ import { holding } from './kinds/holding.ts';
 import { server } from './kinds/game-server.ts';
 import { key } from './kinds/key.ts';
 import { node } from './kinds/node.ts';
+import { libraryEgg } from './library/library-egg.ts';
 import { organisation } from './kinds/organisation.ts';
 import { responder } from './kinds/responder.ts';
 import { service } from './kinds/service.ts';
@@ -29,6 +30,7 @@ export const KINDS = [
   edge,
   collector,
   responder,
+  libraryEgg,
   server,
 ] as const;
 

@@ -1,10 +1,15 @@
 import type { ServerObject } from '@portcullis/contract/schemas/declared/game-server.ts';
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
-import { choosePlace, type PlaceNode } from '@portcullis/core/game-servers/placement.ts';
+import { withOwnStart } from '@portcullis/core/game-servers/eggs/own-start.ts';
+import {
+  choosePlace,
+  type LackKind,
+  type PlaceNode,
+} from '@portcullis/core/game-servers/placement.ts';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import { parsePortExpression } from '@portcullis/core/net/ports.ts';
 import { sql } from 'kysely';
-import type { Tx } from '../db/database.ts';
+import type { Reader, Tx } from '../db/database.ts';
 import { loadNodeStatuses, loadStoredEgg, type NodeStatus } from '../game-servers/index.ts';
 import { conflict, invalidField, Problem } from '../problem.ts';
 import { hostsOf } from './egg-hosts.ts';
@@ -62,7 +67,64 @@ function placeNodeOf(
   return { ...node, problem, ports: ranges.ok ? ranges.value : [] };
 }
 
-async function loadTaken(tx: Tx): Promise<ReadonlySet<string>> {
+/** A node, and what keeps a server from it. */
+export interface ServerPlace {
+  readonly node: string;
+  /** Null: it fits. */
+  readonly lack: LackKind | null;
+  /** The address and port that it would get. */
+  readonly allocation: { readonly ip: string; readonly port: number } | null;
+  /** The part of its memory that is in use. */
+  readonly used: number;
+}
+
+/** Every node with what keeps a server from it, which gets a port there. By name; none is preferred. */
+export async function findPlaces(
+  tx: Reader | Tx,
+  {
+    limits: { memory, disk },
+    image,
+    organisationId,
+  }: Pick<PlacementRequest, 'limits' | 'image'> & {
+    /** Its own addresses come first. */
+    readonly organisationId: number;
+  },
+  egg: Pick<Egg, 'images'>,
+): Promise<ServerPlace[]> {
+  const nodes = await loadNodeStatuses(tx);
+  const taken = await loadTaken(tx);
+  const held = await loadHeld(tx, organisationId, nodes);
+  return nodes.map((status) => {
+    const node = placeNodeOf(status, egg, image ?? null);
+    const own = node.addresses.filter((ip) => held.includes(ip));
+    const addresses = [...own, ...node.addresses.filter((ip) => !own.includes(ip))];
+    const wish = { node: null, memory, disk, addresses: null };
+    const placed = choosePlace(wish, [{ ...node, addresses }], taken);
+    return {
+      node: node.name,
+      lack: placed.ok ? null : (placed.lacks[0]?.kind ?? 'connection'),
+      allocation: placed.ok ? placed.place.given : null,
+      used: node.memory === null ? 0 : node.memoryUsed / node.memory,
+    };
+  });
+}
+
+/** The addresses of nodes that the organisation holds now. */
+async function loadHeld(
+  tx: Reader | Tx,
+  organisationId: number,
+  nodes: readonly NodeStatus[],
+): Promise<readonly string[]> {
+  const addresses = nodes.flatMap((node) => node.addresses);
+  const { rows } = await sql<{ ip: string }>`
+    select a.ip from unnest(${addresses}::text[]) as a (ip)
+     where ${organisationId} = (select organisation_id from holdings
+                                 where cidr >>= a.ip::inet and during @> statement_timestamp()
+                                 order by masklen(cidr) desc limit 1)`.execute(tx);
+  return rows.map(({ ip }) => ip);
+}
+
+async function loadTaken(tx: Reader | Tx): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ taken: string }>`
     select host(ip) || ' ' || port as taken from server_ports`.execute(tx);
   return new Set(rows.map(({ taken }) => taken));
@@ -78,15 +140,46 @@ interface Placed {
 export async function admitServer(tx: Tx, { object, before }: Placed): Promise<void> {
   const { node, limits, allocations, image, egg_digest: digest } = object;
   await requireService(tx, object);
+  await requireAble(tx, object);
   const stays = before?.object.node === node;
   const own = stays ? before.object.limits : { memory: 0, disk: 0 };
   const more = { memory: limits.memory - own.memory, disk: limits.disk - own.disk };
   const bound = JSON.stringify(allocations) !== JSON.stringify(before?.object.allocations);
   if (!stays || bound || more.memory > 0 || more.disk > 0) {
     const egg = before === null ? await loadStoredEgg(tx, digest) : null;
-    await placeServer(tx, { node, limits: more, allocations, image }, egg?.egg ?? null);
+    const { docker_image: dockerImage, startup } = object;
+    const started = egg && withOwnStart(egg.egg, { dockerImage, startup });
+    await placeServer(tx, { node, limits: more, allocations, image }, started);
   }
   if (bound) await requireFreePorts(tx, object);
+}
+
+/** 422 where the agent of its node knows no server without a limit, or does not offer what it mounts. */
+async function requireAble(tx: Tx, { node, limits, mounts }: ServerObject): Promise<void> {
+  const unlimited = (['memory', 'cpu', 'disk'] as const).find((limit) => limits[limit] === 0);
+  if (unlimited === undefined && mounts.length === 0) return;
+  const { rows } = await sql<{
+    offers: readonly { path: string }[] | null;
+    sources: Readonly<Record<string, string>>;
+  }>`
+    select engine -> 'mounts' as offers,
+           (select coalesce(jsonb_object_agg(m ->> 'name', m ->> 'source'), '{}')
+              from jsonb_array_elements(mounts) m) as sources
+      from nodes where name = ${node} and engine is not null`.execute(tx);
+  const [found] = rows;
+  // One that never connected says so when it starts the server.
+  if (found === undefined) return;
+  if (found.offers === null) {
+    const detail = `The agent of ${node} is of an older version, which knows no mounts and no server without a limit: update it first.`;
+    const pointer = unlimited === undefined ? '/mounts' : `/limits/${unlimited}`;
+    throw conflict(detail, pointer);
+  }
+  for (const [index, name] of mounts.entries()) {
+    const source = found.sources[name];
+    if (source === undefined || found.offers.some(({ path }) => path === source)) continue;
+    const detail = `${node} does not offer ${source} to servers: start its agent with --mounts ${source}.`;
+    throw conflict(detail, `/mounts/${index}`);
+  }
 }
 
 async function requireService(tx: Tx, { organisation, service }: ServerObject): Promise<void> {

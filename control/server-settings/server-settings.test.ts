@@ -38,15 +38,8 @@ async function start(t: TestContext, owner: 'portal' | 'fleet' = 'portal'): Prom
   const env = await startEnvironment(t);
   const node = await new TestNode(env.nodes, 'node-1', await addNode(env.db, 'node-1')).join();
   t.after(() => node.link.close());
-  const digest = 'b'.repeat(64);
-  await sql`insert into eggs (digest, egg) values (${digest}, ${JSON.stringify(TEST_EGG.egg)}::jsonb)`.execute(
-    env.db,
-  );
-  await addServer(env.db, { number: 1 });
-  await sql`
-    update game_servers set owner = ${owner}, egg_digest = ${digest}, variables = '{"PASSWORD": "secret"}'`.execute(
-    env.db,
-  );
+  await addServer(env.db, { number: 1, egg: TEST_EGG.egg, owner });
+  await sql`update game_servers set variables = '{"PASSWORD": "secret"}'`.execute(env.db);
   return { ...env, node };
 }
 
@@ -242,7 +235,7 @@ test('what waits for a restart is what differs from the launch, as its node says
 });
 
 test('an install anew says what becomes of the files, until it is built', async (t) => {
-  const { acme, db, node } = await start(t);
+  const { acme, client, db, node } = await start(t);
   const wanted = async () => (await loadAssignment(db, uuidOf(1)))?.emptyFiles;
   assert.equal((await acme.post(`${SERVER}/reinstall?files=bin`, {})).status, 200);
   assert.equal(await wanted(), 'bin');
@@ -254,4 +247,10 @@ test('an install anew says what becomes of the files, until it is built', async 
   await node.beat({ uuid: uuidOf(1), epoch: 4, state: 'built' });
   assert.equal(await wanted(), null);
   assertRefused(await acme.post(`${SERVER}/reinstall?files=burn`, {}), 422, 'invalid_request');
+  const manager = await client({ abilities: ['game-servers.read', 'game-servers.manage'] });
+  for (const files of ['bin', 'delete']) {
+    const refused = await manager.post(`${SERVER}/reinstall?files=${files}`, {});
+    assertRefused(refused, 403, 'ability_missing');
+  }
+  assert.equal((await manager.post(`${SERVER}/reinstall`, {})).status, 200);
 });

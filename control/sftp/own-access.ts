@@ -7,7 +7,7 @@ import type { Reader, Tx } from '../db/database.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { notThere } from '../http/operations/not-found.ts';
 
-type Names =
+export type OwnAccessNames =
   | 'readSftpAccess'
   | 'addSshKey'
   | 'deleteSshKey'
@@ -20,7 +20,7 @@ const MAX_OF_PERSON = 50;
 const PASSWORD_BYTES = 18;
 
 /** The SSH keys and SFTP passwords of the signed-in person. */
-export function sftpAccessHandlers(): Pick<Handlers, Names> {
+export function sftpAccessHandlers(): Pick<Handlers, OwnAccessNames> {
   return { ...keyHandlers(), ...passwordHandlers() };
 }
 

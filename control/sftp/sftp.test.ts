@@ -1,74 +1,17 @@
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
-import type { ControlReply } from '@portcullis/link/messages/messages.ts';
-import type { SftpAdmitted, SftpLogin } from '@portcullis/link/messages/sftp.ts';
+import { test } from 'node:test';
 import { sql } from 'kysely';
-import { hashPassword } from '../accounts/prove.ts';
 import { PASSWORD } from '../accounts/testing.ts';
-import { TestNode } from '../game-servers/testing/node.ts';
-import { addNode, addServer, uuidOf } from '../game-servers/testing/servers.ts';
+import { uuidOf } from '../game-servers/testing/servers.ts';
 import { dataOf } from '../testing/client.ts';
-import { startEnvironment, type TestEnvironment } from '../testing/fixture.ts';
 import { loadRights } from './store.ts';
+import { ACCOUNT, admitted, startSftpWorld } from './testing.ts';
 
-const ACCOUNT = '/api/portal/account';
 const KEY =
   'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGfTVY4PBcBCVmdEiHKEYlbLSTaTnvTkqQTVdgKDHpVB ada@laptop';
 
-interface World extends TestEnvironment {
-  login(changes: Partial<SftpLogin>): Promise<ControlReply>;
-  /** The rights that a session has now; null: none. */
-  check(session: SftpAdmitted['session']): Promise<readonly string[] | null>;
-  makePassword(): Promise<{ readonly id: number; readonly password: string }>;
-}
-
-/** A server on node-1, one on node-2, and a member of acme with a password of its account. */
-async function start(t: TestContext): Promise<World> {
-  const env = await startEnvironment(t);
-  const nodes = await Promise.all(
-    ['node-1', 'node-2'].map(async (name) =>
-      new TestNode(env.nodes, name, await addNode(env.db, name)).join(),
-    ),
-  );
-  t.after(() => Promise.all(nodes.map((node) => node.link.close())));
-  await addServer(env.db, { number: 1 });
-  await addServer(env.db, { number: 2, node: 'node-2' });
-  await sql`update people set password_hash = ${await hashPassword(PASSWORD)}`.execute(env.db);
-  const [node] = nodes;
-  assert.ok(node);
-  return {
-    ...env,
-    login: (changes) =>
-      node.say({
-        kind: 'sftp.login',
-        email: 'member@acme.example',
-        server: uuidOf(1),
-        method: 'password',
-        secret: 'none',
-        proved: true,
-        source: '192.0.2.1',
-        ...changes,
-      }),
-    async check(session) {
-      const reply = await node.say({ kind: 'sftp.check', sessions: [session] });
-      return reply.kind === 'sftp.rights' ? (reply.rights[0] ?? null) : null;
-    },
-    async makePassword() {
-      const json = { name: 'laptop', days: 30, password: PASSWORD };
-      const reply = await env.session('member').post(`${ACCOUNT}/sftp-passwords`, json);
-      assert.equal(reply.status, 201, reply.text);
-      return dataOf(reply);
-    },
-  };
-}
-
-function admitted(reply: ControlReply): SftpAdmitted {
-  assert.ok(reply.kind === 'sftp.admitted', JSON.stringify(reply));
-  return reply;
-}
-
 test('admits a made password to servers of the node alone, and never that of the account', async (t) => {
-  const world = await start(t);
+  const world = await startSftpWorld(t);
   const { password: secret } = await world.makePassword();
   const { rights, actor, session } = admitted(await world.login({ secret }));
   assert.ok(rights.includes('file.sftp') && actor === 'member@acme.example');
@@ -89,7 +32,7 @@ test('admits a made password to servers of the node alone, and never that of the
 });
 
 test('admits a key, and takes none that is not whole, weak, known or private', async (t) => {
-  const world = await start(t);
+  const world = await startSftpWorld(t);
   const member = world.session('member');
   const add = async (public_key: string, password = PASSWORD): Promise<number> =>
     (await member.post(`${ACCOUNT}/ssh-keys`, { name: 'k', public_key, password })).status;
@@ -129,9 +72,11 @@ test('ends a session with the password, the right, the person and the server', a
     sql`delete from members where person_id = (select id from people where email = 'member@acme.example')`,
     sql`update people set disabled_at = now() where email = 'member@acme.example'`,
     sql`update game_servers set suspended = true`,
+    sql`with theirs as (insert into services (id, organisation_id, name, owner) values (777, 2, 'theirs', 'portal'))
+        update game_servers set organisation_id = 2, service_id = 777`,
     sql`update game_servers set node_id = (select id from nodes where name = 'node-2')`,
   ];
-  const world = await start(t);
+  const world = await startSftpWorld(t);
   const { password: secret } = await world.makePassword();
   const { session } = admitted(await world.login({ secret }));
   class Undo extends Error {}
@@ -147,11 +92,23 @@ test('ends a session with the password, the right, the person and the server', a
 });
 
 test('refuses a source for a time after many refusals, and no other one', async (t) => {
-  const world = await start(t);
+  const world = await startSftpWorld(t);
   const { password: secret } = await world.makePassword();
-  for (let count = 0; count < 30; count += 1) await world.login({ source: '2001:db8::1' });
+  for (let count = 0; count < 30; count += 1)
+    await world.login({ secret: `guess ${count}`, source: '2001:db8::1' });
   assert.equal((await world.login({ secret, source: '2001:db8::2' })).kind, 'sftp.denied');
   admitted(await world.login({ secret, source: '2001:db8:0:1::1' }));
+});
+
+test('counts the same wrong key of many connections as one try', async (t) => {
+  const world = await startSftpWorld(t);
+  const { password: secret } = await world.makePassword();
+  const wrong = { method: 'key', secret: 'AAAA', proved: false } as const;
+  for (let count = 0; count < 40; count += 1) await world.login(wrong);
+  admitted(await world.login({ secret }));
+  // Other ones are guesses.
+  for (let count = 0; count < 40; count += 1) await world.login({ secret: `guess ${count}` });
+  assert.equal((await world.login({ secret })).kind, 'sftp.denied');
 });
 
 function field(latin1: string): Buffer {

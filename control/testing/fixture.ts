@@ -3,8 +3,10 @@ import { sql } from 'kysely';
 import { createAdministration } from '../administration/index.ts';
 import { createAccounts, releaseHashing } from '../accounts/index.ts';
 import { createServerPeople } from '../server-people/index.ts';
+import { createPortHandlers } from '../server-ports/index.ts';
+import { createSelfService } from '../self-service/index.ts';
 import { createServerSettings } from '../server-settings/index.ts';
-import { sftpAccessHandlers, SftpLogins } from '../sftp/index.ts';
+import { sftpHandlers, SftpLogins } from '../sftp/index.ts';
 import { createJoining } from '../joining/index.ts';
 import { createHistory } from '../history/index.ts';
 import { type Access, createAccess, createKey } from '../access/index.ts';
@@ -71,6 +73,7 @@ export const ALL_ABILITIES = [
   'game-servers.manage',
   'game-servers.files',
   'game-servers.settings',
+  'game-servers.create',
 ];
 
 /** Shorter and distinct timeouts for tests. */
@@ -99,11 +102,7 @@ export async function startEnvironment(
   const events = createEvents({ db });
   await seed(db);
   await seedPeople(db, ACME);
-  let lines = '';
-  const log = createLogger({
-    level: 'debug',
-    destination: { write: (line) => void (lines += line) },
-  });
+  const { log, logged } = recordingLog();
   const access = createAccess({ db, log });
   const registry = createRegistry();
   const sftp = new SftpLogins(db);
@@ -140,8 +139,15 @@ export async function startEnvironment(
     other: await client({ organisationId: OTHER }),
     client,
     anonymous: (authorization) => createTestClient(url, authorization ?? null),
-    logged: () => lines,
+    logged,
   };
+}
+
+/** A log, and its text so far. */
+function recordingLog(): { readonly log: Logger; readonly logged: () => string } {
+  let lines = '';
+  const destination = { write: (line: string) => void (lines += line) };
+  return { log: createLogger({ level: 'debug', destination }), logged: () => lines };
 }
 
 interface HttpParts {
@@ -161,12 +167,21 @@ const ADMINISTRATION = {
 } as const;
 
 const GOOD = { ok: true, detail: 'As it should be.' };
+const READY: Awaited<ReturnType<HttpDeps['readiness']>> = {
+  database: GOOD,
+  migrations: GOOD,
+  embeddedPostgres: GOOD,
+  fleet: GOOD,
+  enforcement: { state: 'none', detail: 'Nothing is enforced.', edges: [] },
+};
 
 function peopleHandlers(publicUrl: string, gameServers: GameServers) {
   return {
     ...createAccounts({ publicUrl, mail: null }).handlers,
-    ...sftpAccessHandlers(),
+    ...sftpHandlers(),
+    ...createPortHandlers(),
     ...createServerPeople({ publicUrl, mail: null }).handlers,
+    ...createSelfService(libraryOf(SHIPPED_EGGS)).handlers,
     ...createServerSettings({ gameServers, library: libraryOf(SHIPPED_EGGS) }).handlers,
   };
 }
@@ -212,13 +227,7 @@ function serverDeps({
     },
     serveStream: gameServers.serveStream,
     registry,
-    readiness: async () => ({
-      database: GOOD,
-      migrations: GOOD,
-      embeddedPostgres: GOOD,
-      fleet: GOOD,
-      enforcement: { state: 'none', detail: 'Nothing is enforced.', edges: [] },
-    }),
+    readiness: async () => READY,
     log,
   };
 }

@@ -7,6 +7,7 @@ const AREA_OF = {
   'game-servers.manage': null,
   'game-servers.files': null,
   'game-servers.settings': null,
+  'game-servers.create': null,
 } as const satisfies Record<string, Flag | null>;
 
 export type Ability = keyof typeof AREA_OF;

@@ -69,6 +69,7 @@ test('requires flags for the firewall and the attack history, but not for game s
       ['game-servers.manage', null],
       ['game-servers.files', null],
       ['game-servers.settings', null],
+      ['game-servers.create', null],
     ],
   );
 });

@@ -39,6 +39,15 @@ const GROUPS = {
       delete: 'Remove people.',
     },
   },
+  allocation: {
+    title: 'Ports',
+    rights: {
+      read: 'See the ports of the server.',
+      create: 'Add ports, as many as the operator allows.',
+      update: 'Name ports, and choose the first one.',
+      delete: 'Remove ports that were added.',
+    },
+  },
   startup: {
     title: 'Startup',
     rights: {
@@ -119,7 +128,7 @@ const ABILITY_RIGHTS: Readonly<Partial<Record<Ability, readonly ServerRight[]>>>
   'game-servers.read': [SEES],
   'game-servers.manage': [...rightsOf('control'), 'settings.reinstall'],
   'game-servers.files': rightsOf('file'),
-  'game-servers.settings': rightsOf('user', 'startup', 'settings', 'activity'),
+  'game-servers.settings': rightsOf('user', 'allocation', 'startup', 'settings', 'activity'),
 };
 
 /** The rights of a key with these abilities, on every server within its reach. */

@@ -52,7 +52,7 @@ describe('the place of a server', () => {
     const elsewhere = choosePlace({ ...WISH, addresses: ['192.0.2.9'] }, [NODE], new Set());
     assert.deepEqual(elsewhere, {
       ok: false,
-      lacks: [{ node: 'a', what: 'does not list the address 192.0.2.9' }],
+      lacks: [{ node: 'a', kind: 'address', what: 'does not list the address 192.0.2.9' }],
     });
   });
 

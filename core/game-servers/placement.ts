@@ -32,13 +32,19 @@ export interface Place {
   readonly given: { readonly ip: string; readonly port: number } | null;
 }
 
+/** The kind of what a node lacks: for callers who may not read how much it has. */
+export type LackKind = 'connection' | 'engine' | 'address' | 'memory' | 'disk' | 'port';
+
+interface Lack {
+  readonly kind: LackKind;
+  /** A part of a sentence. */
+  readonly what: string;
+}
+
 export type Placement =
   | { readonly ok: true; readonly place: Place }
-  /** For each node that was considered, what it lacks, as a part of a sentence. */
-  | {
-      readonly ok: false;
-      readonly lacks: readonly { readonly node: string; readonly what: string }[];
-    };
+  /** For each node that was considered, what it lacks. */
+  | { readonly ok: false; readonly lacks: readonly (Lack & { readonly node: string })[] };
 
 /**
  * Chooses the node with the smallest part of its memory in use, by name among equals. One that is named need not be
@@ -50,13 +56,13 @@ export function choosePlace(
   taken: ReadonlySet<string>,
 ): Placement {
   const considered = nodes.filter(({ name }) => wish.node === null || name === wish.node);
-  const lacks: { node: string; what: string }[] = [];
+  const lacks: (Lack & { readonly node: string })[] = [];
   const places: { readonly place: Place; readonly used: number }[] = [];
   for (const node of considered) {
     const given = wish.addresses === null ? freePort(node, taken) : null;
-    const what =
+    const lack =
       lackOf(node, wish) ?? (wish.addresses === null && given === null ? noPort(node) : null);
-    if (what !== null) lacks.push({ node: node.name, what });
+    if (lack !== null) lacks.push({ node: node.name, ...lack });
     else places.push({ place: { node: node.name, given }, used: usedPart(node) });
   }
   const [best] = places.toSorted(
@@ -65,12 +71,14 @@ export function choosePlace(
   return best === undefined ? { ok: false, lacks } : { ok: true, place: best.place };
 }
 
-function lackOf(node: PlaceNode, wish: PlaceWish): string | null {
+function lackOf(node: PlaceNode, wish: PlaceWish): Lack | null {
   if (wish.node === null) {
-    if (!node.connected) return 'is not connected';
-    if (node.problem !== null) return `cannot build: ${node.problem}`;
+    if (!node.connected) return { kind: 'connection', what: 'is not connected' };
+    if (node.problem !== null) return { kind: 'engine', what: `cannot build: ${node.problem}` };
     const missing = wish.addresses?.find((ip) => !node.addresses.includes(ip));
-    if (missing !== undefined) return `does not list the address ${missing}`;
+    if (missing !== undefined) {
+      return { kind: 'address', what: `does not list the address ${missing}` };
+    }
   }
   for (const [kind, offered, used, needed] of [
     ['memory', node.memory, node.memoryUsed, wish.memory],
@@ -78,19 +86,24 @@ function lackOf(node: PlaceNode, wish: PlaceWish): string | null {
   ] as const) {
     // A change that needs no more fits also where more is given than offered.
     if (offered !== null && needed > 0 && used + needed > offered) {
-      return `has ${Math.max(0, offered - used)} of ${offered} MiB of ${kind} left, and ${needed} are needed`;
+      const left = `${Math.max(0, offered - used)} of ${offered} MiB of ${kind}`;
+      return { kind, what: `has ${left} left, and ${needed} are needed` };
     }
   }
   return null;
 }
 
-function noPort({ addresses }: PlaceNode): string {
+function noPort({ addresses }: PlaceNode): Lack {
   return addresses.length === 0
-    ? 'lists no address from which a port could be given'
-    : 'has no free port at its addresses';
+    ? { kind: 'address', what: 'lists no address from which a port could be given' }
+    : { kind: 'port', what: 'has no free port at its addresses' };
 }
 
-function freePort({ addresses, ports }: PlaceNode, taken: ReadonlySet<string>): Place['given'] {
+/** The first port that no server has, of the first address that has one; null: there is none. */
+export function freePort(
+  { addresses, ports }: Pick<PlaceNode, 'addresses' | 'ports'>,
+  taken: ReadonlySet<string>,
+): Place['given'] {
   for (const ip of addresses) {
     for (const { low, high } of ports) {
       for (let port = low; port <= high; port += 1) {

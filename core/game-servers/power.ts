@@ -17,6 +17,12 @@ export interface ServerAssignment {
   /** Variables by environment name; missing ones have the default of the egg. */
   readonly variables: Readonly<Record<string, string>>;
   readonly limits: ServerLimits;
+  /** A reference in place of the egg's images, with `~` in front of a local one. */
+  readonly dockerImage: string | null;
+  /** A startup line in place of the egg's. */
+  readonly startup: string | null;
+  /** Folders of the host, each of which its node has to offer. */
+  readonly mounts: readonly ServerMount[];
   /** The first port, at which players reach it. */
   readonly allocation: { readonly ip: string; readonly port: number };
   /** All ports, the first one too; empty: `allocation` with the protocols of the egg. */
@@ -28,8 +34,18 @@ export interface ServerAssignment {
   readonly stopAfterMs: number | null;
   /** Increases to request a new installation. */
   readonly buildEpoch: number;
+  /** Its files are those of before it was deleted, and are not installed again. */
+  readonly isRestored: boolean;
   /** The end of the files that are there before the build of this epoch; null: they stay. */
   readonly emptyFiles: EmptyFiles | null;
+}
+/** A folder of the host that a server sees. */
+export interface ServerMount {
+  /** Absolute path on the host. */
+  readonly source: string;
+  /** Absolute path in the container. */
+  readonly target: string;
+  readonly readOnly: boolean;
 }
 /** Whether a server is started when its host was: as it was before, whatever it was, or not. */
 export const STARTS_WITH_HOST = ['as_before', 'always', 'never'] as const;
@@ -45,14 +61,34 @@ export interface ServerPort {
   /** For people and for rules: `query`. Unique on its server. */
   readonly name: string | null;
 }
-/** MiB, percent of one core, MiB. */
+/** MiB, percent of one core, MiB; 0 is no limit. */
 export interface ServerLimits {
   readonly memory: number;
   readonly cpu: number;
   readonly disk: number;
   /** MiB beyond `memory`; -1 for all that the host has. */
   readonly swap: number;
+  /** The weight of its reads and writes of disks, 10 to 1000. */
+  readonly io: number;
+  /** Cores of the host as Linux lists them, such as `0-3,6`; null: all. */
+  readonly cores: string | null;
+  /** Whether the kernel ends its processes when its memory is full. Without, they wait for memory. */
+  readonly oom: boolean;
+  /** Files, folders and links; 0: as many as `disk` allows. */
+  readonly entries: number;
 }
+
+/** The limits of a server that has none. */
+export const UNLIMITED: ServerLimits = {
+  memory: 0,
+  cpu: 0,
+  disk: 0,
+  swap: 0,
+  io: 500,
+  cores: null,
+  oom: true,
+  entries: 0,
+};
 export interface CrashPolicy {
   /** Whether a crashed server is restarted. */
   readonly restart: boolean;

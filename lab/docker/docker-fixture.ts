@@ -1,6 +1,7 @@
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { UNLIMITED } from '@portcullis/core/game-servers/power.ts';
 import { DockerEngine } from '@portcullis/node/engine/docker/docker.ts';
 import { createGuard } from '@portcullis/node/engine/docker/network/guard.ts';
 import type { InstanceSpec } from '@portcullis/node/engine/engine.ts';
@@ -29,10 +30,11 @@ const DEFAULTS = {
   image: { reference: BUSYBOX, local: true },
   fallbackCommand: null,
   env: {},
-  limits: { memory: 64, cpu: 100, disk: 64, swap: 0 },
+  limits: { ...UNLIMITED, memory: 64, cpu: 100, disk: 64 },
   pidsLimit: 64,
   capabilities: [],
   ports: [],
+  mounts: [],
 } as const;
 
 /** The networks of documentation, which stand for the internet in tests. */

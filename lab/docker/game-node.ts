@@ -101,6 +101,7 @@ export class GameNode {
       imagePull: 'always',
       closedNetworks: [],
       openNetworks: [],
+      mounts: [],
       accounts: DEFAULT_ACCOUNTS,
       sftp: null,
       onStop: 'leave',

@@ -72,6 +72,20 @@ export const TRIALS: ReadonlyMap<string, Trial> = new Map<string, Trial>([
     },
   ],
   [
+    'docs/game-servers.md#Ports that people add',
+    {
+      untried:
+        'needs a server with a limit of ports; caller/commands/servers/ports.test.ts runs each of the commands',
+    },
+  ],
+  [
+    'docs/game-servers.md#SFTP',
+    {
+      untried:
+        'needs the server of a section before; caller/commands/servers/sftp.test.ts runs the command',
+    },
+  ],
+  [
     'docs/operating.md#As a package',
     { untried: 'apt changes the machine; lab/soak/package.test.ts installs the package there' },
   ],

@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
+import { UNLIMITED } from '@portcullis/core/game-servers/power.ts';
 import type { InstallSpec, InstanceSpec } from '@portcullis/node/engine/engine.ts';
 import { startDockerFixture, type DockerFixture, PLAYER } from '../docker/docker-fixture.ts';
 import { BUSYBOX, importBusybox } from '../docker/docker-image.ts';
@@ -284,7 +285,7 @@ describe('images in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
       script: `cd /mnt/server\n${script}\n`,
       env: {},
       folder,
-      limits: { memory: 64, cpu: 100, disk: 64, swap: 0 },
+      limits: { ...UNLIMITED, memory: 64, cpu: 100, disk: 64 },
     };
   }
 });

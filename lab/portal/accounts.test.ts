@@ -3,7 +3,13 @@ import { after, before, describe, it } from 'node:test';
 import { skipUnless } from '../requirements.ts';
 import { createInternet } from '../stack/internet.ts';
 import { startStack } from '../stack/stack.ts';
-import { openDoor, type PortalBrowser, startPortalBrowser, type Visit } from './browser.ts';
+import {
+  openDoor,
+  type PortalBrowser,
+  seriousFindings,
+  startPortalBrowser,
+  type Visit,
+} from './browser.ts';
 import {
   acceptLink,
   ADA,
@@ -18,6 +24,9 @@ const NEEDS = ['root', 'netns', 'nft', 'postgres', 'chromium'] as const;
 const DAN = { email: 'dan@acme.example', name: 'Dan', password: PASSWORD };
 const CHANGED = { ...DAN, password: 'a newer horse battery' };
 const RESET = { ...DAN, password: 'the newest horse battery' };
+const SSH_KEY =
+  'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGfTVY4PBcBCVmdEiHKEYlbLSTaTnvTkqQTVdgKDHpVB dan@workstation';
+const SSH_FINGERPRINT = 'SHA256:wYjraCEXVgbpHZsz4/3Ae7D6nnu1uA0YXokieezIcHE';
 
 describe('an account in a browser, and the operator who helps', {
   skip: skipUnless(NEEDS),
@@ -98,5 +107,45 @@ describe('an account in a browser, and the operator who helps', {
     await signInAs(dan.page, RESET);
     await dan.page.getByRole('heading', { name: 'Addresses', level: 1 }).waitFor();
     assert.deepEqual(operator.faults, []);
+  });
+
+  it('adds an SSH key and makes an SFTP password, shown once, and deletes both', async () => {
+    const { page } = dan;
+    dan.takeFaults();
+    await page.goto(`${browser.url}/account`);
+    const dialog = page.getByRole('dialog');
+    const submit = async (name: string): Promise<void> => {
+      await dialog.getByRole('textbox', { name: 'Password' }).fill(RESET.password);
+      await dialog.getByRole('button', { name, exact: true }).click();
+    };
+    await page.getByRole('button', { name: 'Add an SSH key' }).click();
+    await dialog.getByLabel('Name').fill('workstation');
+    await dialog.getByLabel('Public key').fill('-----BEGIN OPENSSH PRIVATE KEY-----');
+    await submit('Add an SSH key');
+    await dialog
+      .getByText(/public/i)
+      .nth(1)
+      .waitFor();
+    dan.takeFaults();
+    await dialog.getByLabel('Public key').fill(SSH_KEY);
+    await submit('Add an SSH key');
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByText(SSH_FINGERPRINT).waitFor();
+    await page.getByRole('button', { name: 'Make a password' }).click();
+    await dialog.getByLabel('Name').fill('laptop');
+    await submit('Make a password');
+    const secret = await readSecret(dan);
+    assert.match(secret, /^[\w-]{24}$/);
+    await page.reload();
+    await page.getByText('laptop').waitFor();
+    assert.ok(!(await page.content()).includes(secret));
+    for (const name of ['workstation', 'laptop']) {
+      await page.getByRole('button', { name: `Delete ${name}` }).click();
+      await dialog.getByRole('button', { name: 'Delete', exact: true }).click();
+      await dialog.waitFor({ state: 'detached' });
+    }
+    await page.getByText('No keys or passwords yet').waitFor();
+    assert.deepEqual(await seriousFindings(page), []);
+    assert.deepEqual(dan.faults, []);
   });
 });

@@ -117,6 +117,37 @@ describe('the files of a game server in a browser', { skip: skipUnless(NEEDS) },
     assert.deepEqual(ada.faults, []);
   });
 
+  it('takes a folder that is dropped from the desktop, and moves what is dragged to a folder', async () => {
+    const local = mkdtempSync(join(tmpdir(), 'mods-'));
+    mkdirSync(join(local, 'mods', 'deep', 'empty'), { recursive: true });
+    writeFileSync(join(local, 'mods', 'deep', 'b.yml'), 'b: 1\n');
+    await write('drag/target/there.txt', 'there\n');
+    await write('drag/moved.txt', 'moved\n');
+    await visit(ada, '&path=drag');
+    const { page } = ada;
+    const devtools = await page.context().newCDPSession(page);
+    try {
+      const { x, y } = (await row(page, 'moved.txt').boundingBox()) ?? assert.fail('no row');
+      const files = [join(local, 'mods')];
+      const data = { items: [], files, dragOperationsMask: 1 };
+      for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
+        await devtools.send('Input.dispatchDragEvent', { type, x: x + 200, y: y + 9, data });
+      await page.getByText('Uploaded 1 of 1 file', { exact: true }).waitFor();
+    } finally {
+      await devtools.detach();
+      rmSync(local, { recursive: true });
+    }
+    await row(page, 'mods').waitFor();
+    assert.equal(String(await read('drag/mods/deep/b.yml')), 'b: 1\n');
+    const { body } = await callAs(ada, api('?path=drag%2Fmods%2Fdeep'));
+    const names = (body as { data: { name: string }[] }).data.map(({ name }) => name);
+    assert.deepEqual(names, ['empty', 'b.yml']);
+    await row(page, 'moved.txt').dragTo(row(page, 'target'));
+    await row(page, 'moved.txt').waitFor({ state: 'detached' });
+    assert.equal(String(await read('drag/target/moved.txt')), 'moved\n');
+    assert.deepEqual(ada.faults, []);
+  });
+
   it('edits server.properties, and keeps its line endings', async () => {
     await write('server.properties', PROPERTIES);
     await visit(ada);
@@ -189,6 +220,11 @@ describe('the files of a game server in a browser', { skip: skipUnless(NEEDS) },
     await row(page, 'one.txt').waitFor();
     await grid.focus();
     await grid.press('Home');
+    await grid.press('Shift+F10');
+    await page.getByRole('menuitem', { name: 'Copy the path' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('menu').waitFor({ state: 'detached' });
+    assert.ok(await grid.evaluate((element) => element === element.ownerDocument.activeElement));
     await grid.press('F2');
     const name = page.getByRole('textbox', { name: 'New name of one.txt' });
     await name.waitFor();
@@ -277,6 +313,23 @@ describe('the files of a game server in a browser', { skip: skipUnless(NEEDS) },
     await visit(ada, '&file=world.dat');
     await page.getByText('This file is no text').waitFor();
     assert.deepEqual(ada.faults, []);
+  });
+
+  it('fetches nothing from an address that is not public, and says so', async () => {
+    await visit(ada);
+    const { page } = ada;
+    await page.getByRole('button', { name: 'New', exact: true }).click();
+    await page.getByRole('menuitem', { name: 'From a web address' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Address').fill('http://127.0.0.1:8080/map.zip');
+    await dialog.getByRole('button', { name: 'Fetch', exact: true }).click();
+    await dialog.getByText(/only public addresses/).waitFor();
+    await page.keyboard.press('Escape');
+    const faults = ada.takeFaults();
+    assert.ok(
+      faults.every((fault) => fault.includes('422')),
+      faults.join(),
+    );
   });
 
   async function inviteFriend(email: string, rights: readonly string[]): Promise<Visit> {

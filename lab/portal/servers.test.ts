@@ -15,7 +15,18 @@ import {
 import { ADA, PASSWORD, typePassword } from './people.ts';
 import { GAME, LOBBY, PORTAL_FILES, PORTAL_FLEET, WITH_GAMES } from './fleet.ts';
 
-const TABS = ['console', 'files', 'resources', 'history', 'ports', 'build', 'people', 'activity'];
+const TABS = [
+  'console',
+  'files',
+  'sftp',
+  'resources',
+  'history',
+  'ports',
+  'build',
+  'people',
+  'activity',
+  'settings',
+];
 const NEEDS = ['root', 'netns', 'nft', 'postgres', 'chromium'] as const;
 
 describe('game servers in a browser, over a node that runs one', {
@@ -175,6 +186,7 @@ describe('game servers in a browser, over a node that runs one', {
     await typePassword(theirs, PASSWORD);
     await theirs.getByRole('button', { name: 'Continue' }).click();
     await theirs.getByRole('heading', { name: 'Game servers', level: 1 }).waitFor();
+    await theirs.getByRole('link', { name: 'Hearth' }).waitFor();
     assert.equal(await theirs.getByRole('row').count(), 2);
     assert.equal(await theirs.getByRole('link', { name: 'Addresses' }).count(), 0);
     await theirs.getByRole('link', { name: 'Hearth' }).click();
@@ -198,6 +210,81 @@ describe('game servers in a browser, over a node that runs one', {
     assert.deepEqual(owner.faults, []);
     await owner.close();
     await friend.close();
+  });
+
+  /** An operator who acts for acme, because the key of the lab has no right to settings. */
+  async function visitSettings(scheme: (typeof SCHEMES)[number]): Promise<Visit> {
+    const visit = await browser.open(scheme);
+    await visit.act(ADA, 'acme');
+    await visit.page.goto(`${browser.url}/servers/${GAME.uuid}?tab=settings`);
+    return visit;
+  }
+
+  it('changes settings by the rules of the egg, says what waits for a restart, and restarts', async () => {
+    await stack.api.call('POST', `/api/v1/game-servers/${GAME.uuid}/power`, { signal: 'start' });
+    const visit = await visitSettings('light');
+    const { page } = visit;
+    await page.getByText('Running', { exact: true }).waitFor();
+    const motd = page.getByRole('textbox', { name: 'Message of the day' });
+    await motd.waitFor();
+    assert.ok(await motd.isDisabled(), 'the fleet file states it');
+    await page
+      .getByText(/fleet file of the operator states it/)
+      .first()
+      .waitFor();
+    assert.deepEqual(await seriousFindings(page), []);
+    const save = page.getByRole('button', { name: 'Save', exact: true });
+    assert.ok(await save.isDisabled(), 'nothing is changed');
+    const players = page.getByRole('textbox', { name: 'Players at once' });
+    await players.fill('257');
+    await page.getByRole('button', { name: 'Save 1 change' }).click();
+    await page.getByText(/must be 1 to 256/).waitFor();
+    await players.fill('4');
+    await page.getByRole('switch', { name: 'Start it again after a crash' }).click();
+    await page.getByRole('button', { name: 'Save 2 changes' }).click();
+    await page.getByText(/^Saved\. A server that runs takes it/).waitFor();
+    await page.getByText(/runs with older settings: Players at once\./).waitFor();
+    await page.getByRole('button', { name: 'Restart now' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Restart Hearth?' });
+    await dialog.getByRole('button', { name: 'Restart now' }).click();
+    await page.getByText(/runs with older settings/).waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Reset Players at once to its default' }).click();
+    assert.equal(await players.inputValue(), '32');
+    await page.getByRole('button', { name: 'Save 1 change' }).click();
+    await page.getByText(/runs with older settings/).waitFor();
+    await page.goto(`${browser.url}/servers/${GAME.uuid}?tab=activity`);
+    await page
+      .getByRole('row', { name: /Changed settings.*MAX_PLAYERS/ })
+      .first()
+      .waitFor();
+    assert.deepEqual(
+      visit.faults.filter((fault) => !fault.includes('422')),
+      [],
+    );
+    await visit.close();
+  });
+
+  it('asks what becomes of the files of a server that is installed again', async () => {
+    const visit = await visitSettings('dark');
+    const { page } = visit;
+    await page.getByRole('textbox', { name: 'Players at once' }).waitFor();
+    assert.deepEqual(await seriousFindings(page), []);
+    await page.setViewportSize({ width: 360, height: 740 });
+    await requireNoSidewaysScroll(page);
+    await page.getByRole('button', { name: 'Install again' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Install Hearth again?' });
+    assert.ok(await dialog.getByRole('radio', { name: 'Keep them' }).isChecked());
+    await dialog.getByRole('radio', { name: 'Move them to the bin' }).check();
+    await dialog.getByRole('button', { name: 'Install again' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.goto(`${browser.url}/servers/${GAME.uuid}?tab=activity`);
+    await page.getByRole('row', { name: /Installed again.*bin/ }).waitFor();
+    await page.goto(`${browser.url}/servers/${GAME.uuid}?tab=build`);
+    await page.getByText('Built', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Start', exact: true }).click();
+    await page.getByText('Running', { exact: true }).waitFor();
+    assert.deepEqual(visit.faults, []);
+    await visit.close();
   });
 
   for (const scheme of SCHEMES) {

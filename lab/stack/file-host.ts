@@ -11,6 +11,7 @@ import { type Lifetime, testDatabase } from '@portcullis/control/db/testing.ts';
 import { addNode, addServer, uuidOf } from '@portcullis/control/game-servers/testing/servers.ts';
 import { ensureInstallation, remoteCredential } from '@portcullis/control/nats/installation.ts';
 import { formatCredential } from '@portcullis/link/credential.ts';
+import { EGG } from '@portcullis/node/testing/eggs.ts';
 import { sql } from 'kysely';
 import { NatsServer } from './nats-server.ts';
 
@@ -26,7 +27,7 @@ export interface FileHostOptions {
   readonly overNats?: boolean;
   /** Whether the node serves SFTP. */
   readonly sftp?: boolean;
-  /** MiB; default: unlimited. */
+  /** MiB; default: more than any test writes. */
   readonly diskMib?: number;
 }
 
@@ -178,12 +179,13 @@ export class FileHost {
   }
 
   async #begin(): Promise<void> {
-    const { replicas = 1, overNats = false, diskMib = 0 } = this.#options;
+    const { replicas = 1, overNats = false, diskMib = 65_536 } = this.#options;
     const { db } = this;
     await fill(db);
     const secret = await addNode(db, NODE);
     await addServer(db, { number: 1, built: false });
     await sql`update game_servers set disk_mib = ${diskMib}`.execute(db);
+    await sql`update eggs set egg = ${JSON.stringify(EGG)}::jsonb`.execute(db);
     if (overNats) {
       const identity = await ensureInstallation(db);
       this.#nats = await new NatsServer({ identity }).start();

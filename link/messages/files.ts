@@ -290,7 +290,9 @@ export const FILE_ANSWERS = kinds({
   tagged: { tag: nullable(tag) },
   /** The stream is being opened. Null: an archive, of which nothing is known before. */
   sending: {
-    file: nullable(object({ tag, size: natural, modifiedAtMs: moment, offset: natural, length: natural })),
+    file: nullable(
+      object({ tag, size: natural, modifiedAtMs: moment, offset: natural, length: natural }),
+    ),
   },
   receiving: {},
   /** `size` null: nothing was received. `isOpen`: the stream has not ended. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
-import type { ServerAssignment } from '@portcullis/core/game-servers/power.ts';
+import { type ServerAssignment, UNLIMITED } from '@portcullis/core/game-servers/power.ts';
 import type { NodeCall, NodeHeartbeat, NodePage, ServerBuild } from './node.ts';
 import { mutations } from '../testing/mutations.ts';
 import { parseAnswer, parseCall, parseReply, parseRequest } from './messages.ts';
@@ -54,7 +54,7 @@ const SERVER: ServerAssignment = {
   egg: DIGEST,
   image: null,
   variables: { MOTD: 'hello\nworld' },
-  limits: { memory: 1024, cpu: 100, disk: 2048, swap: 0 },
+  limits: { ...UNLIMITED, memory: 1024, cpu: 100, disk: 2048 },
   allocation: { ip: '2001:db8::10', port: 25_565 },
   ports: [],
   suspended: false,
@@ -62,6 +62,10 @@ const SERVER: ServerAssignment = {
   startWithHost: 'as_before',
   stopAfterMs: null,
   buildEpoch: 1,
+  dockerImage: null,
+  startup: null,
+  mounts: [],
+  isRestored: false,
   emptyFiles: null,
 };
 const PAGE: NodePage = {
@@ -70,6 +74,7 @@ const PAGE: NodePage = {
   unchanged: false,
   servers: [SERVER],
   eggs: { [DIGEST]: EGG },
+  purge: [],
   next: null,
 };
 const BUILD: ServerBuild = {
@@ -85,8 +90,14 @@ const BUILD: ServerBuild = {
 const BEAT: NodeHeartbeat = {
   kind: 'node.heartbeat',
   instance: 'one',
-  engine: { kind: 'docker', version: '20.10', problem: null, host: null },
+  engine: { kind: 'docker', version: '20.10', problem: null, host: null, mounts: null },
   builds: [BUILD],
+  purged: [],
+  sftp: {
+    port: 2_022,
+    address: null,
+    fingerprint: 'SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU',
+  },
 };
 
 describe('node messages', () => {
@@ -94,10 +105,17 @@ describe('node messages', () => {
     assert.deepEqual(parseReply(PAGE), { ok: true, value: PAGE });
   });
 
-  it('gives a server no swap where an older control sends none', () => {
-    const { swap: _, ...limits } = SERVER.limits;
-    const older = { ...PAGE, servers: [{ ...SERVER, limits }] };
+  it('gives a server the defaults of what an older control does not send', () => {
+    const { memory, cpu, disk } = SERVER.limits;
+    const { dockerImage: _d, startup: _s, mounts: _m, isRestored: _r, ...server } = SERVER;
+    const { purge: _p, ...page } = PAGE;
+    const older = { ...page, servers: [{ ...server, limits: { memory, cpu, disk } }] };
     assert.deepEqual(parseReply(older), { ok: true, value: PAGE });
+  });
+
+  it('takes a heartbeat of an older node as one of a node without SFTP', () => {
+    const { sftp: _, ...older } = BEAT;
+    assert.deepEqual(parseRequest('node', older), { ok: true, value: { ...BEAT, sftp: null } });
   });
 
   it('accepts a heartbeat, and drops the fields that a newer node adds', () => {

@@ -1,13 +1,14 @@
 import type { DockerStatus, LocalImage } from '@portcullis/core/game-servers/host-engines.ts';
 import {
   type ServerAssignment,
+  type ServerMount,
   type ServerPort,
   type ServerResources,
   STARTS_WITH_HOST,
 } from '@portcullis/core/game-servers/power.ts';
 import { egg } from './egg.ts';
 import { FILE_REPLIES, FILE_REQUESTS } from './files.ts';
-import { SFTP_NOTICES, SFTP_REPLIES, SFTP_REQUESTS } from './sftp.ts';
+import { SFTP_NOTICES, SFTP_REPLIES, SFTP_REQUESTS, sftpOfNode } from './sftp.ts';
 import {
   array,
   boolean,
@@ -40,6 +41,8 @@ import {
   reason,
 } from './values.ts';
 
+/** The most deleted servers that a node is asked to purge at once. */
+export const MAX_PURGED = 1_000;
 /** The most servers of one node; a heartbeat names them all in one message. */
 export const MAX_SERVERS_OF_NODE = 5_000;
 /**
@@ -57,7 +60,10 @@ const DIGEST = /^[0-9a-f]{64}$/;
 const PART = /^\/[^\0]{1,200}$/;
 /** The digests of the settings of a launch (`launchDigests`). */
 export const launchedParts = record(PART, matching(/^[0-9a-f]{16}$/, 'a digest'));
-const uuid = matching(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'a uuid in lower case');
+export const uuid = matching(
+  /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
+  'a uuid in lower case',
+);
 const serverState = oneOf('offline', 'starting', 'running', 'stopping', 'paused');
 /** Incremented by every install; an integer column of the database. */
 const epoch = integer(0, 2_147_483_647);
@@ -82,6 +88,10 @@ const localImage = object<LocalImage>({
   problem: nullable(reason),
 });
 
+const MAX_MOUNTS = 64;
+/** An absolute path without empty, `.` or `..` segments. */
+const path = matching(/^(?!.*\/\.{0,2}(?:\/|$))(?:\/[^\0/\n]+)+$/, 'an absolute path');
+
 const engine = object({
   kind: oneOf('docker', 'process', 'fake'),
   /** Null when the engine does not answer; `problem` says why. */
@@ -98,6 +108,8 @@ const engine = object({
     ),
     null,
   ),
+  /** Folders of its host that it offers to servers. Null: an older agent, which knows neither mounts nor a limit of 0. */
+  mounts: withDefault(nullable(array(object({ path, readOnly: boolean }), MAX_MOUNTS)), null),
 });
 export type NodeEngine = Static<typeof engine>;
 
@@ -161,7 +173,15 @@ export const NODE_REQUESTS = {
       revision: nullable(cursor),
     },
     /** Sent every `heartbeatMs`, and at once when a build changes. Names every server of the node. */
-    'node.heartbeat': { instance, engine, builds: array(build, MAX_SERVERS_OF_NODE) },
+    'node.heartbeat': {
+      instance,
+      engine,
+      builds: array(build, MAX_SERVERS_OF_NODE),
+      /** Deleted servers of the last sync whose files are gone. */
+      purged: withDefault(array(uuid, MAX_PURGED), []),
+      /** Null: it serves no SFTP. Older agents do not report it. */
+      sftp: withDefault(nullable(sftpOfNode), null),
+    },
   }),
   ...SFTP_REQUESTS,
   ...FILE_REQUESTS,
@@ -171,7 +191,8 @@ export type NodeHello = Static<(typeof NODE_REQUESTS)['node.hello']>;
 export type NodeSync = Static<(typeof NODE_REQUESTS)['node.sync']>;
 export type NodeHeartbeat = Static<(typeof NODE_REQUESTS)['node.heartbeat']>;
 
-export const MAX_PORTS_OF_SERVER = 64;
+/** At most 64 are declared, and people add as many. */
+export const MAX_PORTS_OF_SERVER = 128;
 const serverPort = object<ServerPort>({
   ip: address,
   port,
@@ -180,7 +201,9 @@ const serverPort = object<ServerPort>({
   name: nullable(matching(/^[a-z0-9][a-z0-9-]{0,62}$/, 'a short name')),
 });
 
-const limit = integer(1, 2 ** 31 - 1);
+/** Older nodes refuse 0; control sends it only to nodes that report what they offer. */
+const limit = integer(0, 2 ** 31 - 1);
+const serverMount = object<ServerMount>({ source: path, target: path, readOnly: boolean });
 /** Nodes also store it on disk. */
 export const serverAssignment = object<ServerAssignment>({
   uuid,
@@ -195,7 +218,17 @@ export const serverAssignment = object<ServerAssignment>({
     disk: limit,
     /** Older controls do not send it, and an older node gives no swap. */
     swap: withDefault(integer(-1, 2 ** 31 - 1), 0),
+    io: withDefault(integer(10, 1_000), 500),
+    cores: withDefault(
+      nullable(matching(/^\d{1,4}(?:[-,]\d{1,4}){0,60}$/, 'a list of cores')),
+      null,
+    ),
+    oom: withDefault(boolean, true),
+    entries: withDefault(limit, 0),
   }),
+  dockerImage: withDefault(nullable(text(512)), null),
+  startup: withDefault(nullable(text(16_384)), null),
+  mounts: withDefault(array(serverMount, MAX_MOUNTS), []),
   allocation: object({ ip: address, port }),
   ports: array(serverPort, MAX_PORTS_OF_SERVER),
   suspended: boolean,
@@ -208,6 +241,7 @@ export const serverAssignment = object<ServerAssignment>({
   startWithHost: withDefault(oneOf(...STARTS_WITH_HOST), 'as_before'),
   stopAfterMs: withDefault(nullable(integer(0, 3_600_000)), null),
   buildEpoch: epoch,
+  isRestored: withDefault(boolean, false),
   emptyFiles: withDefault(nullable(oneOf('bin', 'delete')), null),
 });
 /** Eggs by digest. Nodes also store them on disk. */
@@ -224,6 +258,8 @@ export const NODE_REPLIES = {
       servers: array(serverAssignment, MAX_SERVERS_OF_NODE),
       /** Eggs: those that servers of this page name and no earlier page carried. */
       eggs,
+      /** Deleted servers whose files this node has to purge now; in each page. */
+      purge: withDefault(array(uuid, MAX_PURGED), []),
       /** Null on the last page. */
       next: nullable(cursor),
     },

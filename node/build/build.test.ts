@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { UNLIMITED } from '@portcullis/core/game-servers/power.ts';
 import type { ServerBuild } from '@portcullis/link/messages/node.ts';
 import { EngineError } from '../engine/engine.ts';
 import { INSTALLED_EGG, uuidOf } from '../testing/eggs.ts';
@@ -111,7 +112,9 @@ describe('a build', () => {
       });
     };
     const { state, reason, log } = await host.built(
-      await host.server(INSTALLED_EGG, { limits: { memory: 512, cpu: 100, disk: 1, swap: 0 } }),
+      await host.server(INSTALLED_EGG, {
+        limits: { ...UNLIMITED, memory: 512, cpu: 100, disk: 1 },
+      }),
     );
     assert.equal(state, 'failed');
     assert.match(reason ?? '', /8\d MiB on the disk and may have 1 MiB.*install was ended/);

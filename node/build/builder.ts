@@ -8,6 +8,8 @@ import { BuildFailed, logOf } from './build.ts';
 const RETRY_MS = 15_000;
 /** A finished build is reported with its log for this time: longer than two heartbeats. */
 const LOG_REPORTED_MS = 60_000;
+/** New lines of a build are reported this often: people watch it. */
+const OUTPUT_MS = 2_000;
 
 export interface BuilderOptions {
   readonly uuid: string;
@@ -17,6 +19,8 @@ export interface BuilderOptions {
   /** Resolves once `record` is on the disk. */
   readonly save: () => Promise<void>;
   readonly build: (output: ServerConsole, signal: AbortSignal) => Promise<void>;
+  /** There are new lines in the log of the build in progress. */
+  readonly onOutput: () => void;
 }
 
 /**
@@ -104,8 +108,7 @@ export class Builder {
       await builds.run(async () => {
         this.#waitReason = null;
         await this.#save({ epoch, state: 'building', reason: null, log: null });
-        this.#output = new ServerConsole();
-        await build(this.#output, abort.signal);
+        await this.#reporting((output) => build(output, abort.signal));
       }, abort.signal);
       await this.#save({ epoch, state: 'built', reason: null, log: null });
     } catch (error) {
@@ -119,6 +122,23 @@ export class Builder {
       const next = this.#next;
       this.#next = null;
       if (next !== null) this.start(next);
+    }
+  }
+
+  /** Runs a build, and reports what it writes meanwhile. */
+  async #reporting(run: (output: ServerConsole) => Promise<void>): Promise<void> {
+    const output = new ServerConsole();
+    this.#output = output;
+    let reported = output.lastNumber;
+    const timer = setInterval(() => {
+      if (output.lastNumber === reported) return;
+      reported = output.lastNumber;
+      this.#options.onOutput();
+    }, OUTPUT_MS);
+    try {
+      await run(output);
+    } finally {
+      clearInterval(timer);
     }
   }
 

@@ -9,6 +9,8 @@ export interface GuardedServer {
   readonly uuid: string;
   readonly folder: string;
   readonly limitMib: number;
+  /** The most files, folders and links; 0, the default: what `limitMib` allows. */
+  readonly limitEntries?: number;
   /**
    * The program that may write to the folder: the game, from its start to its end, or an install. An install unpacks
    * temporary files, so it is ended only if it is far over the limit.
@@ -72,15 +74,16 @@ export class DiskGuard {
    */
   async measure(server: GuardedServer, signal?: AbortSignal): Promise<string | null> {
     const both = AbortSignal.any([this.stopping.signal, ...(signal === undefined ? [] : [signal])]);
-    return diskRefusal(await this.use(server, 'start', both), server.limitMib);
+    const use = await this.use(server, 'start', both);
+    return diskRefusal(use, server.limitMib, server.limitEntries);
   }
 
   private async use(
-    { uuid, folder, limitMib }: GuardedServer,
+    { uuid, folder, limitMib, limitEntries }: GuardedServer,
     lane: Lane,
     signal: AbortSignal = this.stopping.signal,
   ): Promise<DiskUse> {
-    const most = farEntries(limitMib);
+    const most = farEntries(limitMib, limitEntries);
     const order = { lane, ...(Number.isFinite(most) && { maxEntries: most }) };
     const startedAtMs = performance.now();
     const use = await this.options.measure(folder, signal, order);
@@ -150,9 +153,10 @@ export class DiskGuard {
   private enforce(uuid: string, use: DiskUse): void {
     const server = this.options.servers().find((one) => one.uuid === uuid);
     if (server === undefined) return;
-    const refusal = diskRefusal(use, server.limitMib);
+    const { limitMib, limitEntries } = server;
+    const refusal = diskRefusal(use, limitMib, limitEntries);
     const killAfterMs = this.options.killAfterMs ?? KILL_AFTER_MS;
-    const farOver = isFarOver(use, server.limitMib);
+    const farOver = isFarOver(use, limitMib, limitEntries);
     const { overSince, action } = stepDisk(this.overSince.get(uuid) ?? null, {
       over: server.writes === 'install' ? farOver : refusal !== null,
       farOver,

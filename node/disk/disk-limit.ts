@@ -18,15 +18,16 @@ const LEAST_ENTRIES = 32_768;
 const MOST_ENTRIES = 5_000_000;
 const FAR_ENTRIES = 16_384;
 
-/** The most files, folders and links of a server. A limit of 0 is no limit. */
-export function entryLimit(limitMib: number): number {
+/** The most files, folders and links of a server: its own limit, else what its disk allows. 0 is no limit. */
+export function entryLimit(limitMib: number, limitEntries = 0): number {
+  if (limitEntries > 0) return limitEntries;
   if (limitMib === 0) return Number.POSITIVE_INFINITY;
   return Math.min(Math.max(limitMib * ENTRIES_PER_MIB, LEAST_ENTRIES), MOST_ENTRIES);
 }
 
 /** The number of entries from which a server is far over its limit: none needs to be counted further. */
-export function farEntries(limitMib: number): number {
-  return entryLimit(limitMib) * FAR_FACTOR + FAR_ENTRIES;
+export function farEntries(limitMib: number, limitEntries = 0): number {
+  return entryLimit(limitMib, limitEntries) * FAR_FACTOR + FAR_ENTRIES;
 }
 
 /**
@@ -36,13 +37,15 @@ export function farEntries(limitMib: number): number {
 export function diskRefusal(
   { bytes, entries, complete }: DiskUse,
   limitMib: number,
+  limitEntries = 0,
 ): string | null {
-  if (limitMib === 0) return null;
-  const most = entryLimit(limitMib);
+  if (limitMib === 0 && limitEntries === 0) return null;
+  const most = entryLimit(limitMib, limitEntries);
   if (entries > most) {
-    return `It has more than ${most} files and folders, which is the most that ${limitMib} MiB of disk allow.`;
+    const by = limitEntries > 0 ? 'it may have' : `${limitMib} MiB of disk allow`;
+    return `It has more than ${most} files and folders, which is the most that ${by}.`;
   }
-  if (bytes > limitMib * MIB) {
+  if (limitMib > 0 && bytes > limitMib * MIB) {
     const has = `It has ${Math.ceil(bytes / MIB)} MiB on the disk and may have ${limitMib} MiB.`;
     if (entries * ENTRY_BYTES < bytes / 2) return has;
     return `${has} Each of its ${entries} files and folders counts at least 4 KiB.`;
@@ -54,9 +57,10 @@ export function diskRefusal(
 export function isFarOver(
   { bytes, entries = 0 }: Pick<DiskUse, 'bytes'> & { readonly entries?: number },
   limitMib: number,
+  limitEntries = 0,
 ): boolean {
-  if (limitMib === 0) return false;
-  return bytes > limitMib * MIB * FAR_FACTOR + FAR_BYTES || entries >= farEntries(limitMib);
+  const isLarge = limitMib > 0 && bytes > limitMib * MIB * FAR_FACTOR + FAR_BYTES;
+  return isLarge || entries >= farEntries(limitMib, limitEntries);
 }
 
 /** Decides what to do with a server after a measurement. */

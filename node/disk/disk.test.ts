@@ -114,7 +114,7 @@ describe('the limit of a disk', () => {
   });
 
   it('has entries by its size, at least what small games have, and at most what can be measured', () => {
-    const limits = [1, 512, 1024, 100 * 1024, 10_000_000].map(entryLimit);
+    const limits = [1, 512, 1024, 100 * 1024, 10_000_000].map((mib) => entryLimit(mib));
     assert.deepEqual(limits, [32_768, 32_768, 65_536, 5_000_000, 5_000_000]);
     assert.equal(entryLimit(0), Infinity);
     const none = { ...used(0), entries: 100_000_000 };

@@ -1,5 +1,5 @@
 import type { DockerStatus } from '@portcullis/core/game-servers/host-engines.ts';
-import type { ServerLimits } from '@portcullis/core/game-servers/power.ts';
+import type { ServerLimits, ServerMount } from '@portcullis/core/game-servers/power.ts';
 
 /**
  * Everything that runs game servers: Docker, plain processes, both of them (`host`), or the fake of tests. `suite.ts`
@@ -103,6 +103,8 @@ export interface InstanceSpec {
   readonly pidsLimit: number;
   readonly capabilities: readonly string[];
   readonly ports: readonly PublishedPort[];
+  /** Folders of the host that the node offers. An engine without containers refuses them. */
+  readonly mounts: readonly ServerMount[];
 }
 export interface PublishedPort {
   readonly ip: string;

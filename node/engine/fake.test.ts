@@ -1,4 +1,5 @@
 import { describe } from 'node:test';
+import { UNLIMITED } from '@portcullis/core/game-servers/power.ts';
 import { FakeEngine, type StartProgram } from './fake.ts';
 import { engineSuite } from './suite.ts';
 
@@ -38,7 +39,8 @@ describe('the fake engine', () => {
       fallbackCommand: null,
       env: {},
       folder: '/nowhere',
-      limits: { memory: 64, cpu: 100, disk: 64, swap: 0 },
+      mounts: [],
+      limits: { ...UNLIMITED, memory: 64, cpu: 100, disk: 64 },
       pidsLimit: 64,
       capabilities: [],
       ports: [],

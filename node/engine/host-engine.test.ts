@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
+import { UNLIMITED } from '@portcullis/core/game-servers/power.ts';
 import { EngineError, type EngineEvent, type InstanceSpec } from './engine.ts';
 import { FakeEngine } from './fake.ts';
 import { HostEngine, type LocalEngine } from './host-engine.ts';
@@ -13,7 +14,8 @@ const SPEC = {
   fallbackCommand: null,
   env: {},
   folder: '/nowhere',
-  limits: { memory: 64, cpu: 100, disk: 1, swap: 0 },
+  mounts: [],
+  limits: { ...UNLIMITED, memory: 64, cpu: 100, disk: 1 },
   pidsLimit: 64,
   capabilities: [],
   ports: [],

@@ -9,7 +9,6 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -20,8 +19,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { FileOperation } from '@portcullis/link/messages/files.ts';
 import { FolderWatch, TestFiles, writing } from './testing/files.ts';
+import { HOSTILE_CASES } from './testing/hostile-cases.ts';
+import { LinkDoor } from './testing/link-door.ts';
 
 const isRoot = process.getuid?.() === 0;
+
+describe('the cases of every door, by the link', () => {
+  for (const { name, needsRoot = false, run } of HOSTILE_CASES) {
+    it(name, { skip: needsRoot && !isRoot && 'needs root' }, (t) =>
+      run(new LinkDoor(new TestFiles(t))),
+    );
+  }
+});
 
 /** Every operation on one path, to try a rule at every door. */
 function operationsOn(path: string): FileOperation[] {
@@ -77,32 +86,6 @@ describe('links out of a folder (CVE-2023-25152, CVE-2023-25168, CVE-2024-27102)
     assert.deepEqual(found, []);
     const { bytes } = await files.ok('measured', { kind: 'measure', path: '' });
     assert.ok(bytes < 1_000_000, `${bytes}`);
-    watch.assertSame();
-  });
-
-  it('are links that can be moved and deleted themselves', async (t) => {
-    const files = new TestFiles(t);
-    const watch = new FolderWatch(files.outside);
-    symlinkSync(files.outside, join(files.folder, 'out'));
-    await files.ok('done', { kind: 'move', moves: [{ from: 'out', to: 'x' }], replace: false });
-    assert.equal((await files.list()).entries[0]?.type, 'link');
-    await files.ok('done', { kind: 'delete', paths: ['x'], forGood: true });
-    await emptied(files);
-    watch.assertSame();
-  });
-
-  it('in place of the reserved folder lead nowhere', async (t) => {
-    const files = new TestFiles(t);
-    const watch = new FolderWatch(files.outside);
-    files.put('a', '1');
-    symlinkSync(files.outside, join(files.folder, '.portcullis'));
-    assert.equal(await files.code(writing('b', 'x')), 'impossible');
-    assert.equal(await files.code({ kind: 'delete', paths: ['a'], forGood: false }), 'impossible');
-    rmSync(join(files.folder, '.portcullis'));
-    mkdirSync(join(files.folder, '.portcullis'));
-    symlinkSync(files.outside, join(files.folder, '.portcullis/tmp'));
-    assert.equal(await files.code(writing('b', 'x')), 'impossible');
-    assert.equal(await files.code({ kind: 'delete', paths: ['a'], forGood: true }), 'impossible');
     watch.assertSame();
   });
 

@@ -35,6 +35,15 @@ const pulling = (
   replace = false,
 ): FileOperationOf<'pull'> => ({ kind: 'pull', url, path, replace });
 
+/** Begins a pull that takes longer than its call. */
+async function begin(files: TestFiles, url: string): Promise<void> {
+  void files.call(pulling(url));
+  for (let isRunning = false; !isRunning; await delay(5)) {
+    const { jobs } = await files.ok('jobs', { kind: 'listJobs' });
+    isRunning = jobs.some(({ state }) => state === 'running');
+  }
+}
+
 /** The only job, when it runs no longer. */
 async function ended(files: TestFiles): Promise<FileJob> {
   for (;;) {
@@ -145,7 +154,6 @@ describe('a pull from a URL', () => {
         response.write('half');
       } else response.writeHead(Number(request.url?.slice(1))).end('text');
     });
-    files.pulls = { ...files.pulls, silentMs: 200 };
     const reason = async (path: string): Promise<string> => {
       const answer = await files.call(pulling(`${url}${path}`));
       return answer?.kind === 'refused' ? answer.reason : `${answer?.kind}`;
@@ -153,6 +161,7 @@ describe('a pull from a URL', () => {
     assert.match(await reason('/404'), /127\.0\.0\.1 answered with HTTP 404/);
     assert.match(await reason('/204'), /HTTP 204/);
     assert.match(await reason('/broken'), /ended before the file was whole/);
+    files.pulls = { ...files.pulls, silentMs: 200 };
     assert.match(await reason('/silent'), /127\.0\.0\.1 sent nothing for 0\.2 s/);
     assert.deepEqual(readdirSync(join(files.folder, 'plugins')), []);
     await nothingHalf(files);
@@ -165,7 +174,7 @@ describe('a pull from a URL', () => {
       response.write(Buffer.alloc(MIB));
       response.on('close', () => hung.resolve());
     });
-    await files.call(pulling(url), undefined, 20);
+    await begin(files, url);
     let job: FileJob | undefined;
     while (job?.bytes !== MIB) {
       [job] = (await files.ok('jobs', { kind: 'listJobs' })).jobs;
@@ -186,7 +195,7 @@ describe('a job', () => {
       response.writeHead(200, { 'content-length': 4 * MIB });
       response.write(Buffer.alloc(MIB));
     });
-    await files.call(pulling(url), undefined, 20);
+    await begin(files, url);
     files.rightsOf = (caller) => (caller.caller === 'person:1' ? ['file.read', 'file.create'] : []);
     await files.service.checkRights();
     const [running] = (await files.ok('jobs', { kind: 'listJobs' })).jobs;
@@ -210,7 +219,7 @@ describe('a job', () => {
     files.rightsOf = () => {
       throw new Error('control is away');
     };
-    await files.call(pulling(url), undefined, 20);
+    await begin(files, url);
     await files.service.checkRights();
     go.resolve();
     assert.equal((await ended(files)).state, 'done');

@@ -19,6 +19,8 @@ export interface Granted {
 export interface QuotaOptions {
   /** MiB; 0: unlimited. */
   readonly limitMib: () => number;
+  /** The most files, folders and links; 0: what the disk allows. */
+  readonly limitEntries: () => number;
   /** Measures the folder now, and calls `measured`. Rejects if that takes too long. */
   readonly measure: () => Promise<unknown>;
 }
@@ -78,17 +80,18 @@ export class Quota {
 
   /** Why so much more does not fit, in a sentence; null if it does. */
   #lack(space: Space): string | null {
-    const limitMib = this.#options.limitMib();
-    if (limitMib === 0) return null;
+    const [limitMib, limitEntries] = [this.#options.limitMib(), this.#options.limitEntries()];
+    if (limitMib === 0 && limitEntries === 0) return null;
     if (this.#use === null) return 'The disk use of the server is not measured yet. Try again.';
-    const over = diskRefusal(this.#use, limitMib);
+    const over = diskRefusal(this.#use, limitMib, limitEntries);
     if (over !== null) return over;
     const { bytes, entries } = rounded(space);
     const used = this.#used();
-    if (used.entries + entries > entryLimit(limitMib)) {
-      return `The server may have ${entryLimit(limitMib)} files and folders, and this would be more.`;
+    const most = entryLimit(limitMib, limitEntries);
+    if (used.entries + entries > most) {
+      return `The server may have ${most} files and folders, and this would be more.`;
     }
-    if (used.bytes + bytes <= limitMib * MIB) return null;
+    if (limitMib === 0 || used.bytes + bytes <= limitMib * MIB) return null;
     const left = Math.max(0, Math.floor((limitMib * MIB - used.bytes) / MIB));
     return `The server may have ${limitMib} MiB on the disk; ${left} MiB are left, and this takes ${Math.ceil(bytes / MIB)} MiB.`;
   }

@@ -8,6 +8,7 @@ import {
   type FileAnswerOf,
   type FileCall,
   type FileOperation,
+  type FileOperationOf,
   MAX_CHECKED_CALLERS,
 } from '@portcullis/link/messages/files.ts';
 import type { DiskUse, MeasureDisk } from '../disk/measure.ts';
@@ -62,12 +63,35 @@ const QUIET: ReadonlySet<FileOperation['kind']> = new Set([
   'uploaded',
 ]);
 
+/** Operations that may outlast their call, and those on them. */
+const JOB_KINDS = [
+  'copy',
+  'listJobs',
+  'cancelJob',
+  'archive',
+  'unpack',
+  'pull',
+] as const satisfies readonly FileOperation['kind'][];
+
+/** Operations by which files of any size pass as streams. */
+const STREAM_KINDS = [
+  'tag',
+  'send',
+  'pack',
+  'receive',
+  'outcome',
+  'uploaded',
+  'dropUpload',
+] as const satisfies readonly FileOperation['kind'][];
+
 /** The folder of a server with its settings, or a sentence that says why its files cannot be reached now. */
 export type FindServer = (uuid: string) => ServerSettings | string;
 
 export interface ServerSettings {
   /** MiB; 0: unlimited. */
   readonly limitMib: number;
+  /** Files, folders and links; 0, the default: what its disk allows. */
+  readonly limitEntries?: number;
   readonly denylist: readonly string[];
 }
 
@@ -99,6 +123,7 @@ export interface FileActivity {
 
 interface Shared extends Pick<ServerFiles, 'quota' | 'jobs' | 'transfers' | 'changes' | 'inUse'> {
   limitMib: number;
+  limitEntries: number;
   readonly slots: Limiter;
   readonly sweeps: Limiter;
 }
@@ -248,6 +273,7 @@ export class FileService {
     const { folder, owner } = await openFolder(uuid);
     const shared = this.#shared(uuid);
     shared.limitMib = settings.limitMib;
+    shared.limitEntries = settings.limitEntries ?? 0;
     const { quota, jobs, transfers, changes, inUse } = shared;
     const denylist = parseDenylist(settings.denylist);
     const sweep = (): void => this.#sweepSoon(uuid);
@@ -262,6 +288,8 @@ export class FileService {
     untilMs: number,
   ): Promise<FileAnswer> {
     const leftMs = (): number => Math.max(0, untilMs - performance.now());
+    if (isOf(operation, STREAM_KINDS)) return this.#performStream(gate, operation, leftMs);
+    if (isOf(operation, JOB_KINDS)) return this.#performJob(gate, operation, leftMs);
     switch (operation.kind) {
       case 'list':
         return list(gate, operation);
@@ -288,11 +316,15 @@ export class FileService {
       case 'emptyBin':
         return emptyBin(gate, operation);
       default:
-        return this.#performJob(gate, operation, leftMs);
+        throw unknownOperation();
     }
   }
 
-  #performJob(gate: Gate, operation: FileOperation, leftMs: () => number): Promise<FileAnswer> {
+  #performJob(
+    gate: Gate,
+    operation: FileOperationOf<(typeof JOB_KINDS)[number]>,
+    leftMs: () => number,
+  ): Promise<FileAnswer> {
     const { jobs } = gate.files;
     const answerJob = async (id: string): Promise<FileAnswer> => {
       setTimeout(() => void this.checkRights(), FIRST_CHECK_MS).unref();
@@ -314,11 +346,15 @@ export class FileService {
       case 'pull':
         return pull(gate, operation, this.#options.pulls).then(answerJob);
       default:
-        return this.#performStream(gate, operation, leftMs);
+        throw unknownOperation();
     }
   }
 
-  #performStream(gate: Gate, operation: FileOperation, leftMs: () => number): Promise<FileAnswer> {
+  #performStream(
+    gate: Gate,
+    operation: FileOperationOf<(typeof STREAM_KINDS)[number]>,
+    leftMs: () => number,
+  ): Promise<FileAnswer> {
     const { route } = this.#options;
     switch (operation.kind) {
       case 'tag':
@@ -336,7 +372,7 @@ export class FileService {
       case 'dropUpload':
         return dropUpload(gate, operation);
       default:
-        throw new FileRefusal('impossible', 'This node does not know that operation.');
+        throw unknownOperation();
     }
   }
 
@@ -345,8 +381,10 @@ export class FileService {
     if (known !== undefined) return known;
     const shared: Shared = {
       limitMib: 0,
+      limitEntries: 0,
       quota: new Quota({
         limitMib: () => shared.limitMib,
+        limitEntries: () => shared.limitEntries,
         measure: () => this.#options.measureServer(uuid),
       }),
       jobs: new Jobs(this.#options.log),
@@ -398,4 +436,15 @@ export class FileService {
 
 async function endWork({ jobs, transfers }: Shared): Promise<void> {
   await Promise.all([jobs.close(), transfers.close()]);
+}
+
+function isOf<K extends FileOperation['kind']>(
+  operation: FileOperation,
+  kinds: readonly K[],
+): operation is FileOperationOf<K> {
+  return (kinds as readonly string[]).includes(operation.kind);
+}
+
+function unknownOperation(): FileRefusal {
+  return new FileRefusal('impossible', 'This node does not know that operation.');
 }

@@ -82,6 +82,7 @@ describe('the journal of a node', () => {
           done: [{ kind: 'text', pattern: 'ready' }],
           stop: { kind: 'signal', signal: 'SIGINT' },
           stopTimes: { termAfterMs: 1, killAfterMs: 2 },
+          organisation: 'acme',
           parts: { '/variables/MOTD': '0123456789abcdef' },
         },
         bootId: 'boot',

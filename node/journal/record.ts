@@ -10,8 +10,10 @@ import {
   eggs,
   launchedParts,
   MAX_BUILD_LOG_LENGTH,
+  MAX_PURGED,
   MAX_SERVERS_OF_NODE,
   serverAssignment,
+  uuid,
 } from '@portcullis/link/messages/node.ts';
 import {
   array,
@@ -37,6 +39,8 @@ export const assignments = object({
   servers: array(serverAssignment, MAX_SERVERS_OF_NODE),
   /** Every egg used by a server. */
   eggs,
+  /** Deleted servers whose files are to be purged. */
+  purge: withDefault(array(uuid, MAX_PURGED), []),
 });
 export type Assignments = Static<typeof assignments>;
 
@@ -89,6 +93,8 @@ const launchedWith = object({
   done: array(donePattern, 1_000),
   stop: stopInstruction,
   stopTimes,
+  /** The organisation in whose network the instance is; null: an older agent launched it. */
+  organisation: withDefault(nullable(text(63)), null),
   /** Digests of the settings of the launch (`launchParts`); empty: an earlier version launched it. */
   parts: withDefault(launchedParts, {}),
 });
@@ -121,8 +127,10 @@ export const NEW_RECORD: ServerRecord = {
   bootId: '',
 };
 
-export function launchOf(egg: Egg): LaunchedWith;
-export function launchOf(egg: Egg | null): LaunchedWith | null;
-export function launchOf(egg: Egg | null): LaunchedWith | null {
-  return egg && { done: egg.done, stop: egg.stop, stopTimes: egg.stopTimes, parts: {} };
+export function launchOf(egg: Egg, organisation?: string): LaunchedWith;
+export function launchOf(egg: Egg | null, organisation?: string): LaunchedWith | null;
+export function launchOf(egg: Egg | null, organisation?: string): LaunchedWith | null {
+  if (egg === null) return null;
+  const { done, stop, stopTimes } = egg;
+  return { done, stop, stopTimes, organisation: organisation ?? null, parts: {} };
 }

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
-import { readdirSync } from 'node:fs';
-import { rename, stat } from 'node:fs/promises';
+import { readdirSync, renameSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Log } from '@portcullis/core/log.ts';
 import { createMeasureDisk } from '../disk/measure.ts';
@@ -36,35 +37,66 @@ export async function listRemovedFolders(stateDir: string, log: Log): Promise<Re
   return found;
 }
 
+/** The end of the name of a folder that is being deleted. */
+const DOOMED = '.purged';
+
 /** Deletes such a folder for good. False if there is none, or if the server is assigned. */
 export async function purgeFolder(stateDir: string, log: Log, uuid: string): Promise<boolean> {
-  if (!removedUuids(stateDir, log).includes(uuid)) return false;
   const path = serverFolder(stateDir, uuid);
-  // Under another name first: an agent that is assigned the server again meanwhile begins with an empty folder.
-  const doomed = `${path}.purged`;
-  await rename(path, doomed);
-  // The names in it may make paths that are too long for the kernel; this command walks.
-  await promisify(execFile)('rm', ['-rf', '--', doomed]);
+  const doomed = `${path}${DOOMED}`;
+  await remove(doomed);
+  if (!removedUuids(stateDir, log).includes(uuid)) return false;
+  // At once, so that the agent is assigned nothing in between; and under another name: one that is assigned the server
+  // meanwhile begins with an empty folder.
+  renameSync(path, doomed);
+  await remove(doomed);
   return true;
 }
 
+/** Deletes all that a server left that is not assigned. False if there is nothing, or if it is assigned. */
+export async function purgeServer(stateDir: string, log: Log, uuid: string): Promise<boolean> {
+  if (keptUuids(stateDir, log).has(uuid)) return false;
+  const names = foldersOf(stateDir).filter((name) => FOLDER.test(name) && name.startsWith(uuid));
+  for (const name of names) await purgeFolder(stateDir, log, name);
+  return names.length > 0;
+}
+
+/** Whether anything of a server is on the disk, also half deleted. */
+export function hasFolders(stateDir: string, uuid: string): boolean {
+  return foldersOf(stateDir).some((name) => name.startsWith(uuid));
+}
+
+/** Deletes what a deletion left that was interrupted. */
+export async function purgeLeftovers(stateDir: string): Promise<void> {
+  for (const name of foldersOf(stateDir)) {
+    if (name.endsWith(DOOMED)) await remove(join(serversFolder(stateDir), name));
+  }
+}
+
+/** The names in it may make paths that are too long for the kernel; this command walks. */
+async function remove(path: string): Promise<void> {
+  await promisify(execFile)('rm', ['-rf', '--', path]);
+}
+
 function removedUuids(stateDir: string, log: Log): string[] {
-  const journal = new Journal(stateDir, log);
-  const assigned = journal.loadAssignments();
-  if (assigned === null)
-    throw new Error(
-      `the journal in ${stateDir} does not say which servers are assigned: start the node once`,
-    );
-  const kept = new Set([
-    ...assigned.servers.map(({ uuid }) => uuid),
-    ...journal.loadRecords().keys(),
-  ]);
+  const kept = keptUuids(stateDir, log);
   return foldersOf(stateDir)
     .filter((name) => {
       const found = FOLDER.exec(name);
       return found !== null && (found.groups?.['quarantined'] !== undefined || !kept.has(name));
     })
     .toSorted();
+}
+
+/** The servers that are assigned, or are being removed. */
+function keptUuids(stateDir: string, log: Log): ReadonlySet<string> {
+  const journal = new Journal(stateDir, log);
+  const assigned = journal.loadAssignments();
+  if (assigned === null)
+    throw new Error(
+      `the journal in ${stateDir} does not say which servers are assigned: start the node once`,
+    );
+  return new Set([...assigned.servers.map(({ uuid }) => uuid), ...journal.loadRecords().keys()]);
 }
 
 function foldersOf(stateDir: string): string[] {

@@ -13,6 +13,7 @@ import {
 import type { ApplyConfigFiles } from '../config-files/apply.ts';
 import type { ServerFolders } from '../server-folder/server-folders.ts';
 import type { InstanceConnection } from './instance-connection.ts';
+import { allowMounts, type OfferedMount } from './mounts.ts';
 
 export const PULL_MS = 30 * 60_000;
 const CALL_MS = 60_000;
@@ -27,6 +28,8 @@ export interface LaunchOrder {
   readonly applyConfigFiles: ApplyConfigFiles;
   readonly connection: InstanceConnection;
   readonly engine: Engine;
+  /** Folders that this host offers. */
+  readonly mounts: readonly OfferedMount[];
 }
 
 /**
@@ -52,6 +55,7 @@ export async function launch(order: LaunchOrder, signal: AbortSignal): Promise<v
   const note = await withTimeout('get the image', PULL_MS, refreshed);
   if (note !== null) connection.console.say(note);
   throwIfCancelled(signal);
+  const mounts = await allowMounts(assignment.mounts, order.mounts);
   const { folder, owner, notice } = await order.folders.prepare(uuid, signal);
   if (notice !== null) connection.console.say(notice);
   throwIfCancelled(signal);
@@ -72,16 +76,25 @@ export async function launch(order: LaunchOrder, signal: AbortSignal): Promise<v
     pidsLimit: PIDS_LIMIT,
     capabilities: egg.capabilities,
     ports: publishedPorts(egg, assignment),
+    mounts,
   };
+  await startInstance(order, spec, signal);
+}
+
+async function startInstance(
+  { engine, connection }: LaunchOrder,
+  spec: InstanceSpec,
+  signal: AbortSignal,
+): Promise<void> {
   try {
     await withTimeout('make the instance', CALL_MS, engine.create(spec));
     throwIfCancelled(signal);
     await connection.attach();
     throwIfCancelled(signal);
-    await withTimeout('start it', CALL_MS, engine.start(uuid));
+    await withTimeout('start it', CALL_MS, engine.start(spec.uuid));
   } catch (error) {
     // The engine may still execute a start that it did not answer; removing the instance prevents it.
-    await withTimeout('remove it', CALL_MS, engine.remove(uuid)).catch(() => {});
+    await withTimeout('remove it', CALL_MS, engine.remove(spec.uuid)).catch(() => {});
     throw error;
   }
 }

@@ -3,8 +3,8 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { LOOK_AGAIN_MS } from '@portcullis/core/game-servers/machine-steps.ts';
+import { type PowerSignal, UNLIMITED } from '@portcullis/core/game-servers/power.ts';
 import type { Egg, EggVariable } from '@portcullis/core/game-servers/egg.ts';
-import type { PowerSignal } from '@portcullis/core/game-servers/power.ts';
 import type { StartProgram } from '../engine/fake.ts';
 import { EGG } from '../testing/eggs.ts';
 import { TestHost, until } from '../testing/host.ts';
@@ -320,7 +320,7 @@ describe('power on a node', () => {
 
   it('stops a server above its disk limit, and allows a start below it', async (t) => {
     const host = new TestHost(t, { measurePauseMs: 20 });
-    const limits = { memory: 512, cpu: 100, disk: 1, swap: 0 };
+    const limits = { ...UNLIMITED, memory: 512, cpu: 100, disk: 1 };
     const uuid = await host.server(EGG, { limits });
     await host.power(uuid, 'start');
     await host.becomes(uuid, 'running');

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import type { LaunchSurroundings } from '@portcullis/core/game-servers/eggs/launch.ts';
 import { launchParts } from '@portcullis/core/game-servers/eggs/launch-parts.ts';
@@ -42,6 +43,7 @@ import { EngineAdapter } from './engine-adapter.ts';
 import { EventQueue } from './event-queue.ts';
 import { InstanceConnection } from './instance-connection.ts';
 import { launch } from './launch.ts';
+import type { OfferedMount } from './mounts.ts';
 import type { Limiter } from '@portcullis/link/limiter.ts';
 import { resourcesOf } from './resources.ts';
 
@@ -64,6 +66,7 @@ const UNKNOWN_LAUNCH: LaunchedWith = {
   done: [],
   stop: { kind: 'signal', signal: 'SIGTERM' },
   stopTimes: { termAfterMs: 60_000, killAfterMs: 60_000 },
+  organisation: null,
   parts: {},
 };
 
@@ -86,6 +89,8 @@ export interface ServerDependencies extends LaunchSurroundings, ServerEvents {
   readonly applyConfigFiles: ApplyConfigFiles;
   readonly launches: Limiter;
   readonly builds: Limiter;
+  /** Folders of this host for servers that name them. */
+  readonly mounts: readonly OfferedMount[];
   /** Names the present boot of the host. */
   readonly bootId: string;
 }
@@ -114,6 +119,8 @@ export class Server {
   #diskBytes: number | null = null;
   /** The reason that was posted last. */
   #withheld: string | null;
+  /** The organisation whose network it was restarted to leave. */
+  #left: string | null = null;
   #closed = false;
 
   constructor(shared: ServerDependencies, uuid: string, record: ServerRecord = NEW_RECORD) {
@@ -163,13 +170,26 @@ export class Server {
         // Measured before `built` is reported, so that the reported disk use includes the install.
         await this.#checkDisk(signal).catch(() => {});
       },
+      onOutput: () => shared.onChange(),
     });
     for (const effect of recovered.effects) this.#adapter.perform(effect);
   }
 
+  /** `egg`: with what the server has in place of it (`withOwnStart`). */
   assign(assignment: ServerAssignment, egg: Egg | null): void {
     this.#desired = { assignment, egg };
     this.#reconcile();
+  }
+
+  /** Restarts a server that belongs to another organisation now: its instance is in the network of the former one. */
+  #leaveOrganisation({ organisation }: ServerAssignment): void {
+    const former = this.#launched?.organisation ?? organisation;
+    const { state } = this.#queue;
+    if (former === organisation || this.#left === former || !isKnown(state) || isAtRest(state))
+      return;
+    this.#left = former;
+    this.#connection.console.say('The server has a new owner and is restarted.');
+    this.#queue.post({ kind: 'signal', signal: 'restart' });
   }
 
   /**
@@ -192,12 +212,13 @@ export class Server {
 
   /** The server as the disk guard sees it; null while its limit is not known. */
   get guardedServer(): GuardedServer | null {
-    const limitMib = this.#desired?.assignment.limits.disk;
-    if (limitMib === undefined) return null;
+    const limits = this.#desired?.assignment.limits;
+    if (limits === undefined) return null;
+    const { disk: limitMib, entries: limitEntries } = limits;
     const folder = serverFolder(this.#shared.stateDir, this.uuid);
     const game = isAtRest(this.#queue.state) ? 'nothing' : 'game';
     const writes = this.#builder.isRunning ? 'install' : game;
-    return { uuid: this.uuid, folder, limitMib, writes };
+    return { uuid: this.uuid, folder, limitMib, limitEntries, writes };
   }
 
   /** The settings of its files, or a sentence that says why they cannot be reached now. */
@@ -206,7 +227,8 @@ export class Server {
     if (assignment === undefined) return GONE;
     if (assignment.suspended) return SUSPENDED;
     if (this.#builder.isRunning || !this.#builder.isBuilt(assignment.buildEpoch)) return NOT_BUILT;
-    return { limitMib: assignment.limits.disk, denylist: egg?.fileDenylist ?? [] };
+    const { disk: limitMib, entries: limitEntries } = assignment.limits;
+    return { limitMib, limitEntries, denylist: egg?.fileDenylist ?? [] };
   }
 
   setDiskUse({ bytes }: DiskUse): void {
@@ -349,14 +371,18 @@ export class Server {
   }
 
   async #launch(signal: AbortSignal, run: number): Promise<void> {
-    const { engine, applyConfigFiles } = this.#shared;
+    const { engine, applyConfigFiles, mounts } = this.#shared;
     const order = this.#order();
     const parts = launchDigests(launchParts(order.egg, order.assignment));
-    const launched = { ...launchOf(order.egg), parts };
+    const launched = { ...launchOf(order.egg, order.assignment.organisation), parts };
     this.#launched = launched;
+    this.#left = null;
     await this.#save();
     this.#connection.watchDone(launched, () => this.#queue.post({ kind: 'done', run }));
-    await launch({ ...order, engine, applyConfigFiles, connection: this.#connection }, signal);
+    await launch(
+      { ...order, engine, applyConfigFiles, mounts, connection: this.#connection },
+      signal,
+    );
   }
 
   /** Rejects if the server is over its disk limit. A folder that cannot be measured in time is left to the guard. */
@@ -401,15 +427,19 @@ export class Server {
     if (this.#closed || this.#desired === undefined) return;
     const { record } = this.#builder;
     if (record.state === 'none' && record.epoch === 0 && this.#desired !== null) {
-      // An instance without a record of a build means that the journal was lost: the server was built.
+      // An instance without a record of a build means that the journal was lost: the server was built. So it was if it is
+      // restored after it was deleted.
       if (!isKnown(this.#queue.state)) return;
-      if (this.#instance !== null) this.#builder.assumeBuilt(this.#desired.assignment.buildEpoch);
+      const { isRestored, buildEpoch } = this.#desired.assignment;
+      const hasFiles = isRestored && existsSync(serverFolder(this.#shared.stateDir, this.uuid));
+      if (this.#instance !== null || hasFiles) this.#builder.assumeBuilt(buildEpoch);
     }
     const reason = this.#reasonToWithhold(this.#desired);
     if (reason !== this.#withheld) {
       this.#withheld = reason;
       this.#queue.post({ kind: 'withhold', reason });
     }
+    if (this.#desired !== null) this.#leaveOrganisation(this.#desired.assignment);
     const { state } = this.#queue;
     if (!isKnown(state) || !isAtRest(state) || state.withheld === null) return;
     if (this.#desired === null) void this.#remove();

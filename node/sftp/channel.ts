@@ -34,9 +34,12 @@ export interface ChannelOptions {
   readonly end: () => void;
 }
 
-/** The part of the library's channel that says whether answers wait for the client. */
-interface Outgoing {
+/** Parts of the library's channel that it does not show. */
+interface Inside {
+  /** Answers that wait for the client. */
   readonly _buffer: readonly unknown[];
+  readonly _protocol: { exitStatus(channel: number, status: number): void };
+  readonly outgoing: { readonly id: number; readonly state: string };
 }
 
 /** SFTP version 3 on one channel: requests become operations, and their results answers. */
@@ -78,9 +81,9 @@ export class SftpChannel {
         length: Math.min(length, MAX_READ),
       } as const;
       this.#take(id, async () => {
-        const { _buffer: buffered } = this.#sftp as unknown as Outgoing;
-        // A client that reads no answers makes no others.
-        while (buffered.length > 0 || !this.#options.hasRoom()) await delay(ROOM_MS);
+        const inside = insideOf(this.#sftp);
+        // A client that reads no answers makes no others. The library replaces its list of those that wait.
+        while (inside._buffer.length > 0 || !this.#options.hasRoom()) await delay(ROOM_MS);
         return this.#options.perform(operation);
       });
     });
@@ -181,7 +184,11 @@ export class SftpChannel {
   }
 
   #endIfIdle(): void {
-    if (this.#isEnding && this.#waiting === 0) this.#sftp.end();
+    if (!this.#isEnding || this.#waiting > 0) return;
+    const { _protocol: protocol, outgoing } = insideOf(this.#sftp);
+    // Without it scp fails after all is done.
+    if (outgoing.state === 'open' || outgoing.state === 'eof') protocol.exitStatus(outgoing.id, 0);
+    this.#sftp.end();
   }
 
   #answer(id: number, result: SftpResult): void {
@@ -212,6 +219,10 @@ export class SftpChannel {
         sftp.status(id, STATUS.OK);
     }
   }
+}
+
+function insideOf(sftp: ssh2.SFTPWrapper): Inside {
+  return sftp as unknown as Inside;
 }
 
 interface Attributes {

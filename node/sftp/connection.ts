@@ -28,9 +28,11 @@ export class SftpConnection {
   #refused = 0;
   #bytes = 0;
   #handles = 0;
+  #channels = 0;
   #isClosed = false;
 
   constructor(client: ssh2.Connection, socket: Socket, options: ConnectionOptions) {
+    const { limits } = options;
     this.#client = client;
     this.#socket = socket;
     this.#options = options;
@@ -38,8 +40,13 @@ export class SftpConnection {
     client.on('authentication', (context) => {
       void this.#authenticate(context).catch(() => this.end());
     });
-    client.on('session', (accept) => {
-      accept().on('sftp', (acceptSftp) => this.#begin(acceptSftp()));
+    client.on('session', (accept, reject) => {
+      if (this.#channels >= limits.channels) {
+        reject();
+        return;
+      }
+      this.#channels += 1;
+      this.#serve(accept());
     });
     // A client that leaves without a word is an error to the library.
     client.on('error', () => this.end());
@@ -82,6 +89,26 @@ export class SftpConnection {
     context.reject(METHODS);
   }
 
+  #serve(session: ssh2.Session): void {
+    // The library never forgets a session without a channel, so such a one counts to the end.
+    const started = (): void => {
+      session.once('close', () => {
+        this.#channels -= 1;
+      });
+    };
+    session.once('sftp', (accept) => {
+      started();
+      this.#begin(accept());
+    });
+    // These are answered, because clients show their person no reason for a refusal.
+    for (const kind of ['exec', 'shell'] as const) {
+      session.once(kind, (accept: () => ssh2.ServerChannel) => {
+        started();
+        refuse(accept());
+      });
+    }
+  }
+
   #begin(sftp: ssh2.SFTPWrapper): void {
     const { limits, perform } = this.#options;
     const channel = new SftpChannel(sftp, {
@@ -119,6 +146,17 @@ export class SftpConnection {
       this.resume();
     }
   }
+}
+
+/** The answer to a command, such as `scp -O` sends, and to a shell. */
+const ONLY_SFTP = 'This server speaks SFTP only, without commands. Use scp without -O.\n';
+
+function refuse(channel: ssh2.ServerChannel): void {
+  // What the client sends would wait in memory.
+  channel.on('error', () => undefined).resume();
+  channel.stderr.write(ONLY_SFTP);
+  channel.exit(1);
+  channel.end();
 }
 
 /** Parses `person@example.net.1a2b3c4d`: the server is behind the last dot. */

@@ -1,12 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Log } from '@portcullis/core/log.ts';
-import { MAX_SFTP_SESSIONS, type SftpLogin } from '@portcullis/link/messages/sftp.ts';
+import { formatAddress, parseAddress } from '@portcullis/core/net/address.ts';
+import { MAX_SFTP_SESSIONS, type SftpOfNode } from '@portcullis/link/messages/sftp.ts';
 import type { ControlClient } from '../control-client.ts';
 import type { FileService } from '../files/service.ts';
 import { loadHostKey } from './host-key.ts';
+import { SftpActivity } from './activity.ts';
+import { type Login, LoginCache } from './login-cache.ts';
 import { type FromProcess, SFTP_LIMITS, type SftpLimits, type ToProcess } from './messages.ts';
-import { SftpSession } from './session.ts';
+import { type HeldEntries, SftpSession } from './session.ts';
 
 /** Rights end by time too, and notices may be lost. */
 const CHECK_MS = 30_000;
@@ -18,8 +21,10 @@ const PROCESS = fileURLToPath(new URL('process.ts', import.meta.url));
 export interface SftpDoorOptions {
   readonly listen: { readonly host: string; readonly port: number };
   readonly stateDir: string;
-  readonly control: Pick<ControlClient, 'sftpLogin' | 'sftpCheck'>;
+  readonly control: Pick<ControlClient, 'sftpLogin' | 'sftpCheck' | 'sftpActivity'>;
   readonly files: FileService;
+  /** Called when it is reached elsewhere than before, or no longer. */
+  readonly onChange: () => void;
   readonly log: Log;
   /** For tests. */
   readonly limits?: SftpLimits;
@@ -31,30 +36,48 @@ export interface SftpDoorOptions {
  */
 export class SftpDoor {
   readonly #options: SftpDoorOptions;
+  readonly #logins: LoginCache;
+  readonly #activity: SftpActivity;
   readonly #sessions = new Map<number, SftpSession>();
   /** Connections whose login control decides about; they may close meanwhile. */
   readonly #loggingIn = new Map<number, { isClosed: boolean }>();
+  readonly #held: HeldEntries;
   readonly #closing = new Set<Promise<void>>();
   #process: ChildProcess | null = null;
   #retryMs = FIRST_RETRY_MS;
   #retry: NodeJS.Timeout | undefined;
   #timer: NodeJS.Timeout | undefined;
   #checking: Promise<void> | null = null;
+  #reached: SftpOfNode | null = null;
+  #fingerprint = '';
   #isStopped = false;
   #listening = Promise.withResolvers<number>();
 
   constructor(options: SftpDoorOptions) {
     this.#options = options;
+    const { control, log, limits = SFTP_LIMITS } = options;
+    this.#held = { count: 0, limit: limits.entries };
+    this.#logins = new LoginCache((login) => control.sftpLogin(login));
+    this.#activity = new SftpActivity({
+      send: (batch, lines) => control.sftpActivity(batch, lines),
+      log,
+    });
   }
 
   start(): void {
     this.#timer = setInterval(() => void this.check(), CHECK_MS).unref();
+    this.#activity.start();
     this.#begin();
   }
 
   /** The port that it listens on. */
   get listening(): Promise<number> {
     return this.#listening.promise;
+  }
+
+  /** Where people reach it now; null: nowhere. */
+  get reached(): SftpOfNode | null {
+    return this.#reached;
   }
 
   async stop(): Promise<void> {
@@ -64,10 +87,12 @@ export class SftpDoor {
     this.#process?.kill('SIGKILL');
     for (const connection of this.#sessions.keys()) this.#forget(connection, 'lost');
     await Promise.all(this.#closing);
+    await this.#activity.stop();
   }
 
-  /** Asks control for the rights of every session, and ends or narrows them. */
+  /** Asks control for the rights of every session, and ends or narrows them. Logins are asked about again. */
   async check(): Promise<void> {
+    this.#logins.forget();
     // One that runs may have read what was before.
     await this.#checking;
     this.#checking ??= this.#check().finally(() => {
@@ -103,7 +128,10 @@ export class SftpDoor {
     const session = this.#sessions.get(connection);
     if (session === undefined) return;
     this.#sessions.delete(connection);
-    const closing = session.close(end).finally(() => this.#closing.delete(closing));
+    const closing = session.close(end).finally(() => {
+      this.#closing.delete(closing);
+      this.#activity.ended(session.ref);
+    });
     this.#closing.add(closing);
   }
 
@@ -124,7 +152,8 @@ export class SftpDoor {
     child.on('message', (message) => this.#receive(message as FromProcess));
     child.once('exit', () => this.#onExit());
     try {
-      const { secret: hostKey } = loadHostKey(stateDir);
+      const { secret: hostKey, fingerprint } = loadHostKey(stateDir);
+      this.#fingerprint = fingerprint;
       this.#send({ kind: 'start', ...listen, hostKey, limits });
     } catch (error) {
       log.error({ error }, 'SFTP is not served: its host key cannot be used');
@@ -134,11 +163,30 @@ export class SftpDoor {
 
   #onExit(): void {
     this.#process = null;
+    this.#reach(null);
     for (const connection of this.#sessions.keys()) this.#forget(connection, 'lost');
+    // The next process counts its connections from the beginning.
+    for (const login of this.#loggingIn.values()) login.isClosed = true;
+    this.#loggingIn.clear();
     if (this.#isStopped) return;
     this.#options.log.warn({ retryMs: this.#retryMs }, 'the SFTP server ended and is begun again');
     this.#retry = setTimeout(() => this.#begin(), this.#retryMs);
     this.#retryMs = Math.min(this.#retryMs * 2, LONGEST_RETRY_MS);
+  }
+
+  #reach(port: number | null): void {
+    const { listen, onChange } = this.#options;
+    const address = parseAddress(listen.host);
+    const isAll = listen.host === '::' || listen.host === '0.0.0.0' || !address.ok;
+    this.#reached =
+      port === null
+        ? null
+        : {
+            port,
+            address: isAll ? null : formatAddress(address.value),
+            fingerprint: this.#fingerprint,
+          };
+    if (!this.#isStopped) onChange();
   }
 
   #send(message: ToProcess): void {
@@ -151,6 +199,7 @@ export class SftpDoor {
       case 'listening':
         this.#retryMs = FIRST_RETRY_MS;
         this.#listening.resolve(message.port);
+        this.#reach(message.port);
         this.#options.log.info({ port: message.port }, 'SFTP is served');
         return;
       case 'login':
@@ -168,13 +217,14 @@ export class SftpDoor {
   }
 
   /** Never rejects. */
-  async #login(connection: number, login: Omit<SftpLogin, 'kind'>): Promise<boolean> {
-    const { control, files, log } = this.#options;
+  async #login(connection: number, login: Login): Promise<boolean> {
+    const { files, log } = this.#options;
     const { email, server, method, source } = login;
     const state = { isClosed: false };
     this.#loggingIn.set(connection, state);
+    const { version } = this.#logins;
     try {
-      const reply = await control.sftpLogin(login);
+      const reply = await this.#logins.login(login);
       if (reply.kind === 'sftp.denied') {
         log.info(
           { email, server, method, source, reason: reply.reason },
@@ -184,7 +234,14 @@ export class SftpDoor {
       }
       if (!login.proved) return true;
       if (state.isClosed || this.#isStopped || this.#sessions.has(connection)) return false;
-      this.#sessions.set(connection, new SftpSession(files, reply));
+      const { session: ref } = reply;
+      const session = new SftpSession(files, reply, {
+        record: (done) => this.#activity.record({ session: ref, source }, done),
+        held: this.#held,
+      });
+      this.#sessions.set(connection, session);
+      // Rights changed while control answered, and the answer may be of those before.
+      if (version !== this.#logins.version) void this.check();
       log.info(
         { uuid: reply.session.server, actor: reply.actor, method, source, door: 'sftp' },
         'connected',
@@ -194,7 +251,7 @@ export class SftpDoor {
       log.warn({ error, source }, 'control did not answer an SFTP login');
       return false;
     } finally {
-      this.#loggingIn.delete(connection);
+      if (this.#loggingIn.get(connection) === state) this.#loggingIn.delete(connection);
     }
   }
 

@@ -12,8 +12,12 @@ export interface SftpLimits {
   readonly loginMs: number;
   /** Refused keys and passwords of one connection. */
   readonly tries: number;
+  /** Open channels of one connection. */
+  readonly channels: number;
   /** Open files and folders of one connection. */
   readonly handles: number;
+  /** Entries of the open folders of all connections, which wait in memory to be read: 500,000 are about 100 MB. */
+  readonly entries: number;
   /** Requests of one connection that wait. */
   readonly requests: number;
   /** Bytes of writes that wait, of one connection and of all. */
@@ -27,7 +31,9 @@ export const SFTP_LIMITS: SftpLimits = {
   waiting: 60,
   loginMs: 10_000,
   tries: 10,
+  channels: 10,
   handles: 64,
+  entries: 500_000,
   requests: 1_024,
   bytes: 4 * 1024 * 1024,
   allBytes: 32 * 1024 * 1024,

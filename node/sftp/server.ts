@@ -10,14 +10,46 @@ export interface SftpServerOptions {
   readonly send: (message: FromProcess) => void;
 }
 
+/**
+ * Algorithms that every client of today has, and the processor computes: no compression, which one packet could make a thousand, and
+ * no groups of Diffie and Hellman, whose work a client without a login could ask for.
+ */
+const ALGORITHMS: ssh2.Algorithms = {
+  kex: [
+    'curve25519-sha256',
+    'curve25519-sha256@libssh.org',
+    'ecdh-sha2-nistp256',
+    'ecdh-sha2-nistp384',
+    'ecdh-sha2-nistp521',
+  ],
+  cipher: [
+    'aes128-gcm@openssh.com',
+    'aes256-gcm@openssh.com',
+    'aes128-ctr',
+    'aes192-ctr',
+    'aes256-ctr',
+  ],
+  hmac: [
+    'hmac-sha2-256-etm@openssh.com',
+    'hmac-sha2-512-etm@openssh.com',
+    'hmac-sha2-256',
+    'hmac-sha2-512',
+  ],
+  compress: ['none'],
+};
+
+interface OpenSocket {
+  readonly source: string;
+  /** Ends it; null: somebody has logged in. */
+  timer: NodeJS.Timeout | null;
+}
+
 /** The connections of the process, and what bounds them together. */
 export class SftpServer {
   readonly #options: SftpServerOptions;
   readonly #ssh: InstanceType<typeof ssh2.Server>;
   readonly #connections = new Map<number, SftpConnection>();
-  /** The open sockets, each with the timer that ends it; null: somebody has logged in. */
-  readonly #sockets = new Map<Socket, NodeJS.Timeout | null>();
-  readonly #sources = new Map<string, number>();
+  readonly #sockets = new Map<Socket, OpenSocket>();
   readonly #admissions = new Map<number, (isAdmitted: boolean) => void>();
   readonly #results = new Map<number, (result: SftpResult) => void>();
   #lastId = 0;
@@ -25,7 +57,9 @@ export class SftpServer {
 
   constructor(options: SftpServerOptions) {
     this.#options = options;
-    this.#ssh = new ssh2.Server({ hostKeys: [options.hostKey], ident: 'portcullis' }, (client) => {
+    const { hostKey } = options;
+    const config = { hostKeys: [hostKey], ident: 'portcullis', algorithms: ALGORITHMS };
+    this.#ssh = new ssh2.Server(config, (client) => {
       const socket = (client as unknown as { readonly _sock: Socket })._sock;
       this.#begin(client, socket);
     });
@@ -36,30 +70,46 @@ export class SftpServer {
     const { connections, perSource, waiting, loginMs } = this.#options.limits;
     socket.on('error', () => socket.destroy());
     const source = subscriberBlock(socket.remoteAddress?.replace(/^::ffff:/, '') ?? '');
-    const ofSource = this.#sources.get(source) ?? 0;
-    const loggingIn = [...this.#sockets.values()].filter((timer) => timer !== null);
-    const isFull = this.#sockets.size >= connections || loggingIn.length >= waiting;
+    const all = [...this.#sockets.values()];
+    const isFull = all.length >= connections;
+    const ofSource = all.filter((one) => one.source === source).length;
     if (source === '' || isFull || ofSource >= perSource) {
       socket.destroy();
       return;
     }
-    this.#sources.set(source, ofSource + 1);
+    if (all.filter(({ timer }) => timer !== null).length >= waiting) this.#endOldestOfMost();
     // Of its own, because the library knows nothing of a client that says nothing.
-    this.#sockets.set(
-      socket,
-      setTimeout(() => socket.destroy(), loginMs),
-    );
+    const timer = setTimeout(() => socket.destroy(), loginMs);
+    this.#sockets.set(socket, { source, timer });
     socket.once('close', () => {
       this.#admitted(socket);
       this.#sockets.delete(socket);
-      const left = (this.#sources.get(source) ?? 1) - 1;
-      if (left === 0) this.#sources.delete(source);
-      else this.#sources.set(source, left);
     });
     // Nagle and delayed acknowledgements together make uploads five times slower.
     socket.setNoDelay(true);
     socket.setKeepAlive(true, 60_000);
     this.#ssh.injectSocket(socket);
+  }
+
+  /**
+   * Makes room for a connection that logs in, at the cost of the source that has most of those: whoever opens many and never
+   * logs in ends its own ones.
+   */
+  #endOldestOfMost(): void {
+    const waiting = new Map<string, Socket[]>();
+    for (const [socket, { source, timer }] of this.#sockets) {
+      if (timer === null) continue;
+      const own = waiting.get(source) ?? [];
+      own.push(socket);
+      waiting.set(source, own);
+    }
+    const [most] = [...waiting.values()].toSorted((a, b) => b.length - a.length);
+    const [oldest] = most ?? [];
+    if (oldest === undefined) return;
+    oldest.destroy();
+    // It closes a moment later, and must not count meanwhile.
+    this.#admitted(oldest);
+    this.#sockets.delete(oldest);
   }
 
   receive(message: Exclude<ToProcess, { kind: 'start' }>): void {
@@ -80,8 +130,10 @@ export class SftpServer {
 
   /** Somebody has logged in: there is time now. */
   #admitted(socket: Socket): void {
-    clearTimeout(this.#sockets.get(socket) ?? undefined);
-    this.#sockets.set(socket, null);
+    const open = this.#sockets.get(socket);
+    if (open === undefined) return;
+    clearTimeout(open.timer ?? undefined);
+    open.timer = null;
   }
 
   #begin(client: ssh2.Connection, socket: Socket): void {

@@ -10,6 +10,7 @@ import { isEmptyFolder, statPath } from '../files/operations/stat.ts';
 import type { Gate } from '../files/gate.ts';
 import { FileRefusal } from '../files/refusal.ts';
 import type { FileService } from '../files/service.ts';
+import type { Done } from './activity.ts';
 import type { SftpEntry, SftpOperation, SftpResult } from './messages.ts';
 
 const READ = 0x01;
@@ -28,31 +29,55 @@ interface OpenFolder {
   at: number;
 }
 
+/** An open file with its path. */
+interface OpenPath {
+  readonly file: OpenFile;
+  readonly path: string;
+}
+
+/** The entries of open folders of all sessions, which wait in memory until they are read. */
+export interface HeldEntries {
+  count: number;
+  readonly limit: number;
+}
+
 const DONE: SftpResult = { kind: 'done' };
-/** Operations that change something: each leaves a line of activity. */
-const CHANGES: ReadonlySet<SftpOperation['kind']> = new Set([
-  'setMode',
-  'remove',
-  'makeFolder',
-  'removeFolder',
-  'rename',
-]);
+/** The names of the activity for operations that change something. */
+const ACTIONS: Readonly<Partial<Record<SftpOperation['kind'], Done['action']>>> = {
+  setMode: 'files.mode',
+  remove: 'files.delete',
+  makeFolder: 'files.folder',
+  removeFolder: 'files.delete',
+  rename: 'files.move',
+};
+
+export interface SessionOptions {
+  /** Called for each operation that changed something, or was refused. */
+  readonly record: (done: Done) => void;
+  readonly held: HeldEntries;
+}
 
 /** A person that is connected to the files of one server. All that it does goes through the gate. */
 export class SftpSession {
   readonly ref: SftpSessionRef;
-  readonly #actor: string;
   readonly #files: FileService;
-  readonly #open = new Map<number, OpenFile | OpenFolder>();
+  readonly #record: (done: Done) => void;
+  readonly #open = new Map<number, OpenPath | OpenFolder>();
+  readonly #held: HeldEntries;
   readonly #opening = new Set<Promise<unknown>>();
   #rights: ReadonlySet<FileRight>;
   #lastHandle = 0;
   #end: 'lost' | 'forbidden' | null = null;
 
-  constructor(files: FileService, { session, actor, rights }: SftpAdmitted) {
+  constructor(
+    files: FileService,
+    { session, rights }: Pick<SftpAdmitted, 'session' | 'rights'>,
+    { record, held }: SessionOptions,
+  ) {
     this.ref = session;
-    this.#actor = actor;
     this.#files = files;
+    this.#record = record;
+    this.#held = held;
     this.#rights = new Set(rights);
   }
 
@@ -62,11 +87,11 @@ export class SftpSession {
     if (operation.kind === 'open' || operation.kind === 'openFolder') this.#opening.add(work);
     try {
       const result = await work;
-      if (CHANGES.has(operation.kind)) this.#record(operation, 'done');
+      this.#note(operation, null);
       return result;
     } catch (error) {
       const { code, reason } = this.#files.refusalOf(this.ref.server, error);
-      if (CHANGES.has(operation.kind)) this.#record(operation, code);
+      this.#note(operation, code);
       return { kind: 'refused', code, reason };
     } finally {
       this.#opening.delete(work);
@@ -78,9 +103,9 @@ export class SftpSession {
     this.#rights = new Set(rights);
     await Promise.allSettled(this.#opening);
     for (const [handle, open] of this.#open) {
-      if ('entries' in open || this.#rights.has(open.right)) continue;
+      if ('entries' in open || this.#rights.has(open.file.right)) continue;
       this.#open.delete(handle);
-      await open.close('forbidden').catch(() => undefined);
+      await this.#finish(open, 'forbidden').catch(() => undefined);
     }
   }
 
@@ -90,8 +115,7 @@ export class SftpSession {
     await Promise.allSettled(this.#opening);
     const all = [...this.#open.values()];
     this.#open.clear();
-    const files = all.flatMap((open) => ('entries' in open ? [] : [open]));
-    await Promise.allSettled(files.map((file) => file.close(end)));
+    await Promise.allSettled(all.map((open) => this.#finish(open, end)));
   }
 
   async #perform(operation: SftpOperation): Promise<SftpResult> {
@@ -136,26 +160,29 @@ export class SftpSession {
   }
 
   #openFile(text: string, flags: number): Promise<SftpResult> {
-    const path = pathOf(text);
+    const path = (flags & CREATE) === 0 ? pathOf(text) : newPathOf(text);
     return this.#use(async (gate) => {
-      if ((flags & WRITE) === 0) return this.#keep(await openToRead(gate, path));
+      if ((flags & WRITE) === 0)
+        return this.#keep({ file: await openToRead(gate, path), path: text });
       if ((flags & READ) !== 0) gate.require('file.read-content');
       const file = await openToWrite(gate, path, {
         create: (flags & CREATE) !== 0,
         truncate: (flags & TRUNCATE) !== 0,
         exclusive: (flags & EXCLUSIVE) !== 0,
       });
-      this.#files.record(this.ref.server, this.#actor, {
-        door: 'sftp',
-        operation: 'write',
-        path: text,
-        outcome: 'begun',
-      });
-      return this.#keep(file);
+      return this.#keep({ file, path: text });
     });
   }
 
-  #keep(open: OpenFile | OpenFolder): SftpResult {
+  #keep(open: OpenPath | OpenFolder): SftpResult {
+    if ('entries' in open) {
+      if (this.#held.count + open.entries.length > this.#held.limit)
+        throw new FileRefusal(
+          'busy',
+          'Too many large folders are open. Close some, and try again.',
+        );
+      this.#held.count += open.entries.length;
+    }
     this.#lastHandle += 1;
     this.#open.set(this.#lastHandle, open);
     return { kind: 'handle', handle: this.#lastHandle };
@@ -164,15 +191,30 @@ export class SftpSession {
   #file(handle: number): OpenFile {
     const open = this.#open.get(handle);
     if (open === undefined || 'entries' in open) throw closed();
-    return open;
+    return open.file;
   }
 
   async #close(handle: number): Promise<SftpResult> {
     const open = this.#open.get(handle);
     if (open === undefined) throw closed();
     this.#open.delete(handle);
-    if (!('entries' in open)) await open.close('whole');
+    await this.#finish(open, 'whole');
     return DONE;
+  }
+
+  async #finish(open: OpenPath | OpenFolder, end: Parameters<OpenFile['close']>[0]): Promise<void> {
+    if ('entries' in open) {
+      this.#held.count -= open.entries.length;
+      return;
+    }
+    const done = { action: 'files.write', path: open.path } as const;
+    try {
+      if (await open.file.close(end)) this.#record({ ...done, refused: null });
+    } catch (error) {
+      const { code } = this.#files.refusalOf(this.ref.server, error);
+      this.#record({ ...done, refused: code });
+      throw error;
+    }
   }
 
   #readFolder(handle: number): SftpResult {
@@ -184,15 +226,15 @@ export class SftpSession {
     return { kind: 'entries', entries };
   }
 
-  #record(operation: SftpOperation, outcome: string): void {
-    const path = 'path' in operation ? operation.path : 'from' in operation ? operation.from : '';
-    const { kind } = operation;
-    this.#files.record(this.ref.server, this.#actor, {
-      door: 'sftp',
-      operation: kind,
-      path,
-      outcome,
-    });
+  #note(operation: SftpOperation, refused: Done['refused']): void {
+    if (operation.kind === 'rename') {
+      this.#record({ action: 'files.move', path: operation.from, to: operation.to, refused });
+      return;
+    }
+    const isRefusedWrite = operation.kind === 'open' && (operation.flags & WRITE) !== 0 && refused;
+    const action = isRefusedWrite ? 'files.write' : ACTIONS[operation.kind];
+    if (action !== undefined && 'path' in operation)
+      this.#record({ action, path: operation.path, refused });
   }
 }
 
@@ -220,9 +262,11 @@ async function performOnPath(
       return only(await setMode(gate, { kind: 'setMode', files: [file] }));
     }
     case 'makeFolder':
-      return only(await makeFolder(gate, { kind: 'makeFolder', path: checked(operation.path) }));
+      newPathOf(operation.path);
+      return only(await makeFolder(gate, { kind: 'makeFolder', path: operation.path }));
     case 'rename': {
-      const moves = [{ from: checked(operation.from), to: checked(operation.to) }];
+      newPathOf(operation.to);
+      const moves = [{ from: checked(operation.from), to: operation.to }];
       return only(await move(gate, { kind: 'move', moves, replace: false }));
     }
     case 'remove':
@@ -258,6 +302,15 @@ function pathOf(text: string): FilePath {
   const path = parsePath(text);
   if (path.ok) return path.value;
   throw new FileRefusal('not_found', `The path ${path.reason}.`);
+}
+
+/** The character that the library puts in the place of bytes that are no UTF-8. */
+const REPLACED = '\uFFFD';
+
+/** The path of what is made. Two names that differ only in such bytes would be one. */
+function newPathOf(text: string): FilePath {
+  if (!text.includes(REPLACED)) return pathOf(text);
+  throw new FileRefusal('impossible', 'The name is not UTF-8: set your program to UTF-8.');
 }
 
 function checked(text: string): string {

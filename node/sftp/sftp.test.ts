@@ -1,115 +1,13 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test, type TestContext } from 'node:test';
-import { FILE_RIGHTS, type FileRight } from '@portcullis/core/access/server-rights.ts';
-import type { SftpLogin } from '@portcullis/link/messages/sftp.ts';
-import ssh2 from 'ssh2';
-import { TestFiles } from '../files/testing/files.ts';
-import { SftpDoor } from './door.ts';
+import { test } from 'node:test';
+import { FILE_RIGHTS } from '@portcullis/core/access/server-rights.ts';
+import type ssh2 from 'ssh2';
 import { loadHostKey } from './host-key.ts';
-import { SFTP_LIMITS, type SftpLimits } from './messages.ts';
-
-const UUID = '6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11';
-const ref = { person: 1, server: UUID, credential: 'password:1' };
-const none = (): void => {};
-const log = { debug: none, info: none, warn: none, error: none };
-
-/** The door over real files, with a control that admits one password. */
-class TestDoor {
-  readonly files: TestFiles;
-  readonly door: SftpDoor;
-  readonly logins: Omit<SftpLogin, 'kind'>[] = [];
-  /** Null: the session has ended. */
-  rights: readonly FileRight[] | null = FILE_RIGHTS;
-  #port = 0;
-  readonly #t: TestContext;
-
-  constructor(t: TestContext, limits: Partial<SftpLimits> = {}) {
-    this.#t = t;
-    this.files = new TestFiles(t);
-    const stateDir = mkdtempSync(join(tmpdir(), 'portcullis-sftp-'));
-    this.door = new SftpDoor({
-      listen: { host: '127.0.0.1', port: 0 },
-      stateDir,
-      files: this.files.service,
-      log,
-      limits: { ...SFTP_LIMITS, ...limits },
-      control: {
-        sftpLogin: async (login) => {
-          this.logins.push(login);
-          return login.secret === 'right'
-            ? ({
-                kind: 'sftp.admitted',
-                session: ref,
-                actor: 'alex',
-                rights: this.rights ?? [],
-              } as const)
-            : { kind: 'sftp.denied', reason: 'wrong' };
-        },
-        sftpCheck: async (sessions) => sessions.map(() => this.rights),
-      },
-    });
-    t.after(async () => {
-      await this.door.stop();
-      rmSync(stateDir, { recursive: true });
-    });
-  }
-
-  async start(): Promise<this> {
-    this.door.start();
-    this.#port = await this.door.listening;
-    return this;
-  }
-
-  /** A connection that says nothing. */
-  dial(): Socket {
-    const socket = connect(this.#port, '127.0.0.1').on('error', none);
-    socket.resume();
-    this.#t.after(() => socket.destroy());
-    return socket;
-  }
-
-  async connect(password = 'right'): Promise<ssh2.Client> {
-    const client = new ssh2.Client();
-    this.#t.after(() => client.destroy());
-    const ready = once(client, 'ready');
-    client.connect({
-      host: '127.0.0.1',
-      port: this.#port,
-      username: `a@b.example.${UUID}`,
-      password,
-    });
-    await ready;
-    client.on('error', none);
-    return client;
-  }
-
-  async sftp(): Promise<ssh2.SFTPWrapper> {
-    const client = await this.connect();
-    return new Promise((resolve, reject) => {
-      client.sftp((error, sftp) => (error ? reject(error) : resolve(sftp)));
-    });
-  }
-}
-
-/** The outcome of a call: `ok`, or the message of its error. */
-function outcome(call: (done: (error?: Error | null) => void) => void): Promise<string> {
-  return new Promise((resolve) => call((error) => resolve(error ? error.message : 'ok')));
-}
-
-function opened(
-  sftp: ssh2.SFTPWrapper,
-  path: string,
-  flags: ssh2.OpenMode,
-): Promise<Buffer | string> {
-  return new Promise((resolve) =>
-    sftp.open(path, flags, (error, handle) => resolve(error ? error.message : handle)),
-  );
-}
+import { opened, outcome, TestDoor, UUID } from './testing/door.ts';
 
 test('asks control by the person, the server and the source, and refuses what control does', async (t) => {
   const host = await new TestDoor(t).start();
@@ -139,10 +37,27 @@ test('ends connections that do not log in, and takes so many of a source and in 
   await once(host.dial(), 'data');
 });
 
-test('does nothing but SFTP: no shell, no command, no forwarding', async (t) => {
+test('does nothing but SFTP: to a command and a shell it says so, and it forwards nothing', async (t) => {
   const client = await (await new TestDoor(t).start()).connect();
-  assert.notEqual(await outcome((done) => client.exec('id', done)), 'ok');
-  assert.notEqual(await outcome((done) => client.shell(done)), 'ok');
+  for (const begin of [
+    (done: ssh2.ClientCallback) => client.exec('scp -t mods', done),
+    (done: ssh2.ClientCallback) => client.shell(false, done),
+  ]) {
+    const answer = await new Promise((resolve, reject) =>
+      begin((error, channel) => {
+        if (error) return reject(error);
+        const said: string[] = [];
+        channel.stderr.on('data', (chunk: Buffer) => said.push(chunk.toString()));
+        channel.resume().once('exit', (code: number) => {
+          channel.once('close', () => resolve([code, said.join('')]));
+        });
+      }),
+    );
+    assert.deepEqual(answer, [
+      1,
+      'This server speaks SFTP only, without commands. Use scp without -O.\n',
+    ]);
+  }
   assert.notEqual(
     await outcome((done) => client.forwardOut('127.0.0.1', 1, '127.0.0.1', 22, done)),
     'ok',
@@ -191,6 +106,18 @@ test('an upload has no half under its name: the old file stays until its end, an
   await host.door.check();
   await ended;
   assert.ok(Buffer.isBuffer(made) && !existsSync(join(host.files.folder, 'new')));
+});
+
+test('gives a client that asks for more than it takes all that it asked for', async (t) => {
+  const host = await new TestDoor(t).start();
+  const large = Buffer.alloc(40 * 1024 * 1024, 'portcullis');
+  host.files.put('large', large);
+  const sftp = await host.sftp();
+  const copy = join(host.files.outside, 'copy');
+  // Eight times the window of the channel.
+  const options = { concurrency: 512, chunkSize: 32_768 };
+  assert.equal(await outcome((done) => sftp.fastGet('large', copy, options, done)), 'ok');
+  assert.ok(readFileSync(copy).equals(large));
 });
 
 test('what arrived of a new file stays when its client is lost, so that it can go on', async (t) => {

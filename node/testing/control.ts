@@ -29,6 +29,8 @@ export class TestControl {
   #servers: readonly ServerAssignment[] = [];
   #eggs: Readonly<Record<string, Egg>> = {};
   readonly #waiting = new Set<() => void>();
+  /** Deleted servers whose files the node has to purge. */
+  #purge: readonly string[] = [];
   report: NodeHeartbeat | null = null;
   #joined = Promise.withResolvers<void>();
 
@@ -52,6 +54,12 @@ export class TestControl {
   assign(servers: readonly ServerAssignment[], eggs: Readonly<Record<string, Egg>>): void {
     this.#servers = servers;
     this.#eggs = eggs;
+    this.#side.notify({ kind: 'node.assignments', nodes: [NODE] });
+  }
+
+  /** The deleted servers whose files the node has to purge from now on. */
+  purge(uuids: readonly string[]): void {
+    this.#purge = uuids;
     this.#side.notify({ kind: 'node.assignments', nodes: [NODE] });
   }
 
@@ -107,8 +115,10 @@ export class TestControl {
     // It has been welcomed, so it receives calls.
     this.#joined.resolve();
     const servers = this.#servers;
-    const revision = createHash('sha256').update(JSON.stringify(servers)).digest('hex');
-    const page = { kind: 'node.page', revision, next: null } as const;
+    const purge = [...this.#purge];
+    const content = JSON.stringify({ servers, purge });
+    const revision = createHash('sha256').update(content).digest('hex');
+    const page = { kind: 'node.page', revision, purge, next: null } as const;
     return revision === held
       ? { ...page, unchanged: true, servers: [], eggs: {} }
       : { ...page, unchanged: false, servers, eggs: this.#eggs };

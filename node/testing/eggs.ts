@@ -1,5 +1,5 @@
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
-import type { ServerAssignment } from '@portcullis/core/game-servers/power.ts';
+import { type ServerAssignment, UNLIMITED } from '@portcullis/core/game-servers/power.ts';
 
 /** The programs of the fake engine: `ready` is their done line, `stop` ends them. */
 export const EGG: Egg = {
@@ -46,10 +46,14 @@ export function assignmentOf(
     egg,
     image: null,
     variables: {},
-    limits: { memory: 512, cpu: 100, disk: 1024, swap: 0 },
+    limits: { ...UNLIMITED, memory: 512, cpu: 100, disk: 1024 },
     allocation: { ip: '127.0.0.1', port: 20_000 + number },
     ports: [],
     suspended: false,
+    dockerImage: null,
+    startup: null,
+    mounts: [],
+    isRestored: false,
     crashes: { restart: true, withinMs: 60_000, tries: 1 },
     startWithHost: 'as_before',
     stopAfterMs: null,

@@ -55,6 +55,24 @@ const servers = createRoute({
   component: lazyRouteComponent(() => import('./areas/servers/ServersPage.tsx'), 'ServersPage'),
 });
 
+/** `egg`: the game that is chosen already. */
+const newServer = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/servers/new',
+  validateSearch: ({ egg }: Readonly<Record<string, unknown>>): { egg?: string } =>
+    typeof egg === 'string' ? { egg } : {},
+  component: lazyRouteComponent(
+    () => import('./areas/servers/make/NewServerPage.tsx'),
+    'NewServerPage',
+  ),
+});
+
+const library = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/library',
+  component: lazyRouteComponent(() => import('./areas/library/LibraryPage.tsx'), 'LibraryPage'),
+});
+
 const account = createRoute({
   getParentRoute: () => rootRoute,
   path: '/account',
@@ -118,7 +136,9 @@ export const router = createRouter({
     groups,
     group,
     servers,
+    newServer,
     server,
+    library,
     settings,
     account,
     operator,

@@ -5,6 +5,7 @@ export const TABS = {
   '/servers/$uuid': [
     'console',
     'files',
+    'sftp',
     'resources',
     'history',
     'ports',

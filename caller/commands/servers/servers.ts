@@ -10,16 +10,19 @@ import { addActivity } from './activity.ts';
 import { addFiles } from './files/files.ts';
 import { findUuid } from './find.ts';
 import { addLogs } from './logs.ts';
+import { addMake } from './make.ts';
 import { addPeople } from './people.ts';
+import { addPorts } from './ports.ts';
 import { addPower } from './power.ts';
 import { addReinstall } from './reinstall.ts';
 import { addSettings } from './settings.ts';
+import { addSftp } from './sftp.ts';
 import { addShow } from './show.ts';
 
 export function addServers(program: Command): void {
   const servers = program
     .command('servers')
-    .description('game servers: state, power, console, files, settings, people')
+    .description('game servers: state, power, console, files, settings, people, ports')
     .addHelpText(
       'after',
       `
@@ -32,9 +35,12 @@ A server is named by its uuid, or by its name if no other server has it.
   portcullis servers logs Survival --lines 200
   portcullis servers logs Survival --follow
   portcullis servers files ls Survival plugins
+  portcullis servers sftp Survival --user ada@example.net
   portcullis servers reinstall 6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11    after a failed build
+  portcullis servers create Survival --egg eggs/flying-squid.json --wait
   portcullis servers settings set Survival MOTD="Come in"
   portcullis servers people list Survival
+  portcullis servers ports add Survival --name voice
   portcullis servers activity Survival
 
 If the node refuses, or a --wait times out, the exit code is 1.`,
@@ -53,9 +59,12 @@ If the node refuses, or a --wait times out, the exit code is 1.`,
   ).action(sendCommand);
   addLogs(servers);
   addFiles(servers);
+  addSftp(servers);
   addReinstall(servers);
+  addMake(servers);
   addSettings(servers);
   addPeople(servers);
+  addPorts(servers);
   addActivity(servers);
 }
 
@@ -100,9 +109,9 @@ async function listServers(options: ListOptions): Promise<void> {
       server.allocation === undefined ? '' : placeOf(server.allocation),
       ...(open ? [describeOpenings(open.get(server.uuid) ?? [])] : []),
       String(server.service_id),
-      `${server.limits.memory} MiB`,
-      `${server.limits.cpu} %`,
-      `${server.limits.disk} MiB`,
+      server.limits.memory > 0 ? `${server.limits.memory} MiB` : 'no limit',
+      server.limits.cpu > 0 ? `${server.limits.cpu} %` : 'no limit',
+      server.limits.disk > 0 ? `${server.limits.disk} MiB` : 'no limit',
     ]),
   );
 }

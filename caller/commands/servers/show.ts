@@ -60,7 +60,7 @@ function describeServer(
   }
   for (const port of firewall) describePort(port);
   print(`egg         ${build.egg}${build.suspended ? ' (suspended)' : ''}`);
-  print(`limits      ${limits.memory} MiB, ${limits.cpu} % of a core, ${limits.disk} MiB of disk`);
+  print(`limits      ${describeLimits(limits)}`);
   if (resources !== null) {
     print(
       `uses        ${mib(resources.memory_bytes)} MiB, ${resources.cpu_absolute} % of a core, ${mib(resources.disk_bytes)} MiB of disk, for ${Math.round(resources.uptime / 1_000)} s`,
@@ -91,4 +91,20 @@ function stateOf({ state, provisioned }: GameServerDetail): string {
 
 function mib(bytes: number): number {
   return Math.round(bytes / MIB);
+}
+
+function describeLimits({
+  memory,
+  cpu,
+  disk,
+}: {
+  readonly memory: number;
+  readonly cpu: number;
+  readonly disk: number;
+}): string {
+  return [
+    memory > 0 ? `${memory} MiB` : 'memory without limit',
+    cpu > 0 ? `${cpu} % of a core` : 'processor without limit',
+    disk > 0 ? `${disk} MiB of disk` : 'disk without limit',
+  ].join(', ');
 }

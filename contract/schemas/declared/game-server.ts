@@ -16,6 +16,9 @@ import {
 
 const VARIABLE = '^\\w{1,191}$';
 const PORT_NAME = '^[a-z0-9][a-z0-9-]{0,62}$';
+const CORES = '^\\d{1,4}(-\\d{1,4})?(,\\d{1,4}(-\\d{1,4})?){0,30}$';
+const IMAGE = '^~?[A-Za-z0-9]([A-Za-z0-9._/:@-]*[A-Za-z0-9])?$';
+const MAX_PORTS = 64;
 const bound = {
   ip: formed('address', 'An address of the node.'),
   port: whole(1, 65_535, 'A port.'),
@@ -78,14 +81,41 @@ const ServerSchema = Type.Object(
       }),
     ),
     image: textOrNone("The label of one of the egg's images. Null: the first.", 255),
+    docker_image: textOrNone(
+      'An image in place of those of the egg, with ~ in front of one that is never pulled.',
+      512,
+      IMAGE,
+    ),
+    startup: textOrNone("A startup line in place of the egg's.", 16_384),
     variables: Type.Optional(variables),
     limits: Type.Object(
       {
-        memory: whole(1, LARGEST, 'MiB.'),
-        cpu: whole(1, LARGEST, 'Percent of one core.'),
-        disk: whole(1, LARGEST, 'MiB.'),
+        memory: whole(0, LARGEST, 'MiB; 0: without limit.'),
+        cpu: whole(0, LARGEST, 'Percent of one core; 0: without limit.'),
+        disk: whole(0, LARGEST, 'MiB; 0: without limit.'),
         swap: Type.Optional(
           whole(-1, LARGEST, 'MiB beyond its memory; -1: all that the host has.', { default: 0 }),
+        ),
+        io: Type.Optional(
+          whole(10, 1_000, 'Weight of its reads and writes of disks beside other servers.', {
+            default: 500,
+          }),
+        ),
+        cores: textOrNone('Cores of the host that it runs on: 0-3,6. Null: all.', 200, CORES),
+        oom: Type.Optional(
+          truth('Whether the kernel ends its processes when its memory is full.', {
+            default: true,
+          }),
+        ),
+        entries: Type.Optional(
+          whole(0, 5_000_000, 'Files, folders and links; 0: as many as its disk allows.', {
+            default: 0,
+          }),
+        ),
+        ports: Type.Optional(
+          whole(0, MAX_PORTS, 'Ports in all when its people add some; 0: they add none.', {
+            default: 0,
+          }),
         ),
       },
       { ...CLOSED, title: 'ServerLimits' },
@@ -101,7 +131,7 @@ const ServerSchema = Type.Object(
     allocations: Type.Optional(
       list(allocation, 'Its ports; the first one is SERVER_IP and SERVER_PORT.', {
         minItems: 1,
-        maxItems: 64,
+        maxItems: MAX_PORTS,
         'x-follows': 'allocation',
       }),
     ),
@@ -121,6 +151,14 @@ const ServerSchema = Type.Object(
           default: false,
         },
       ),
+    ),
+    mounts: Type.Optional(
+      list(text('A name.', 63), 'Mounts of its node that it sees.', {
+        maxItems: 64,
+        'x-unique': 'The mount',
+        'x-sorted': true,
+        default: [],
+      }),
     ),
     suspended: Type.Optional(truth('It must not run, and is not deleted.', { default: false })),
     start_with_host: Type.Optional(

@@ -19,6 +19,30 @@ export const LIMITS = {
     maximum: 2_147_483_647,
     default: 600,
   },
+  own_servers: {
+    title: 'Servers that owners make',
+    minimum: 0,
+    maximum: 100_000,
+    default: 0,
+  },
+  own_servers_memory: {
+    title: 'Memory of those together, MiB',
+    minimum: 0,
+    maximum: 2_147_483_647,
+    default: 0,
+  },
+  own_servers_cpu: {
+    title: 'Processor of those together, % of a core',
+    minimum: 0,
+    maximum: 2_147_483_647,
+    default: 0,
+  },
+  own_servers_disk: {
+    title: 'Disk of those together, MiB',
+    minimum: 0,
+    maximum: 2_147_483_647,
+    default: 0,
+  },
 } as const;
 
 export type LimitName = keyof typeof LIMITS;

@@ -16,6 +16,15 @@ export interface Schema {
     accepted_by: string;
     accepted_at: Generated<Date>;
   };
+  added_ports: {
+    id: GeneratedAlways<number>;
+    server: string;
+    ip: string;
+    port: number;
+    protocols: string[];
+    name: string | null;
+    created_at: Generated<Date>;
+  };
   addresses: {
     id: GeneratedAlways<number>;
     holding_id: number;
@@ -166,6 +175,17 @@ export interface Schema {
     created_at: Generated<Date>;
     deleted_generation: number | null;
     deleted_at: Date | null;
+  };
+  deleted_servers: {
+    uuid: string;
+    node_id: number;
+    organisation: string;
+    name: string;
+    declared: Json<unknown>;
+    external_id: string | null;
+    build_epoch: number;
+    deleted_at: Generated<Date>;
+    purge_at: Date | null;
   };
   detection_changes: {
     transaction: Generated<string>;
@@ -323,6 +343,18 @@ export interface Schema {
     crash_tries: Generated<number>;
     empty_files: 'bin' | 'delete' | null;
     set_by_people: Generated<string[]>;
+    io_weight: Generated<number>;
+    cores: string | null;
+    oom_killer: Generated<boolean>;
+    entry_limit: Generated<number>;
+    port_limit: Generated<number>;
+    docker_image: string | null;
+    startup: string | null;
+    mounts: Generated<string[]>;
+    chosen_ip: string | null;
+    chosen_port: number | null;
+    restored_epoch: number | null;
+    made_by: number | null;
   };
   generations: {
     generation: number;
@@ -442,6 +474,15 @@ export interface Schema {
     maker_key_id: number | null;
     approved_fingerprint: string | null;
   };
+  library_eggs: {
+    id: GeneratedAlways<number>;
+    name: string;
+    document: string;
+    source: string | null;
+    offered: Generated<boolean>;
+    owner: 'fleet' | 'portal';
+    created_at: Generated<Date>;
+  };
   members: {
     organisation_id: number;
     person_id: number;
@@ -491,6 +532,11 @@ export interface Schema {
     engine: Json<ColumnTypes['nodes.engine']> | null;
     lost_at: Date | null;
     ports_due: Generated<Date>;
+    mounts: JsonWithDefault<unknown>;
+    keep_days: Generated<number>;
+    sftp_host: string | null;
+    sftp: Json<ColumnTypes['nodes.sftp']> | null;
+    activity_batch: string | null;
   };
   ongoing_attacks: {
     subject: string;
@@ -518,6 +564,10 @@ export interface Schema {
     detection: JsonWithDefault<ColumnTypes['organisations.detection']>;
     owner: 'fleet' | 'portal';
     created_at: Generated<Date>;
+    own_servers: Generated<number>;
+    own_servers_memory: Generated<number>;
+    own_servers_cpu: Generated<number>;
+    own_servers_disk: Generated<number>;
   };
   passed_samples: {
     holding_id: number;

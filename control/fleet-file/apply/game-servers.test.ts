@@ -83,7 +83,20 @@ test('fills in defaults of optional fields', () => {
     egg_digest: TEST_EGG.digest,
     image: null,
     variables: {},
-    limits: { memory: 1024, cpu: 100, disk: 2048, swap: 0 },
+    docker_image: null,
+    startup: null,
+    limits: {
+      memory: 1024,
+      cpu: 100,
+      disk: 2048,
+      swap: 0,
+      io: 500,
+      cores: null,
+      oom: true,
+      entries: 0,
+      ports: 0,
+    },
+    mounts: [],
     allocations: [
       { ip: '198.51.100.10', port: 25_565, protocols: null, variable: null, name: null },
     ],
@@ -112,7 +125,7 @@ test('reports each mistake in a server at its position', () => {
     [server({ allocation: '{ ip: here, port: 1 }' }), /"here" is no address/],
     [server({ allocation: '{ ip: 192.0.2.1, port: 0 }' }), /at least 1/],
     [server({ allocation: '{ ip: 192.0.2.1, port: 65536 }' }), /at most 65535/],
-    [server({ limits: '{ memory: 0, cpu: 1, disk: 1 }' }), /at least 1/],
+    [server({ limits: '{ memory: -1, cpu: 1, disk: 1 }' }), /at least 0/],
     [server({ limits: '{ memory: 1, cpu: 1 }' }), /"disk" is missing/],
     [server({ image: 'third' }), /no such image; there are first, second/],
     [server({ variables: '{ SLOTS: 65 }' }), /SLOTS/],
@@ -252,8 +265,13 @@ test('needs --force for a change that separates a server from its files', async 
   await builtBy(db);
   await applyText(db, fleet(), true);
   assert.deepEqual(await rowsOf(db), []);
-  const { rows } = await sql`select from eggs`.execute(db);
-  assert.deepEqual(rows, [], 'an egg that nobody names is kept');
+  const eggs = async () => (await sql`select from eggs`.execute(db)).rows.length;
+  assert.equal(await eggs(), 1, 'the egg of a server that can be restored is gone');
+  await sql`delete from deleted_servers`.execute(db);
+  await applyText(db, text, true);
+  await sql`update game_servers set build_state = 'waiting', identifier = null`.execute(db);
+  await applyText(db, fleet(), true);
+  assert.equal(await eggs(), 0, 'an egg that nobody names is kept');
 });
 
 test('a change in place neither builds again nor resets the build state', async (t) => {

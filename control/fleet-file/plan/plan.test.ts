@@ -24,6 +24,7 @@ const EMPTY: FleetState = {
     edge: [],
     collector: [],
     responder: [],
+    'library-egg': [],
     server: [],
   },
   elsewhere: new Map(),

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
+import { aboutEgg, NO_ABOUT } from '@portcullis/core/game-servers/eggs/about.ts';
 import { parseEgg } from '@portcullis/core/game-servers/eggs/parse-egg.ts';
 import { compilePattern } from '@portcullis/core/game-servers/eggs/re2.ts';
 import type { PatternCompiler } from '@portcullis/core/game-servers/eggs/rules.ts';
@@ -73,6 +74,7 @@ export async function loadLibraryEgg(name: string, source: EggSource): Promise<E
 export function libraryOf(source: EggSource): EggLibrary {
   return {
     find: (name) => loadLibraryEgg(name, source),
+    names: () => source.names(),
     read: (value) => eggOf({ ok: true, value }, source),
     compile: source.compile,
   };
@@ -98,7 +100,8 @@ function eggOf(document: ReturnType<typeof documentOf>, source: EggSource): EggF
     return { ok: false, reason };
   }
   const { egg, notes } = parsed.value;
-  return { ok: true, found: { egg, digest: digestOf(egg), notes } };
+  const about = document.ok ? aboutEgg(document.value) : NO_ABOUT;
+  return { ok: true, found: { egg, digest: digestOf(egg), notes, ...about } };
 }
 
 /** A path in a fleet file of others may name any file of this host: no reason quotes what is no egg. */

@@ -1,5 +1,5 @@
 import { checkFleet, type FleetFileResult, parseFleet } from '../parse/parse.ts';
-import { type EggSource, loadEggs, NO_EGG_SOURCE } from './egg-files.ts';
+import { type EggSource, libraryOf, loadEggs, NO_EGG_SOURCE } from './egg-files.ts';
 import { MAX_FLEET_BYTES, readTextFile } from './text-file.ts';
 import type { Environment } from './yaml-source.ts';
 
@@ -15,6 +15,10 @@ export async function readFleetFile(
   }
   const checked = checkFleet(file.text, path, env);
   if (!checked.ok) return checked;
-  const eggs = await loadEggs(checked.eggs, path, source);
+  const { read } = libraryOf(source);
+  const added = checked.text.library?.map(({ name, document }) => [name, read(document)] as const);
+  const own = new Map(added);
+  const others = checked.eggs.filter((name) => !own.has(name));
+  const eggs = new Map([...(await loadEggs(others, path, source)), ...own]);
   return parseFleet(checked, path, { eggs, compile: source.compile });
 }

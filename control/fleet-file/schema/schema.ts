@@ -6,6 +6,7 @@ import { GEO_RULE } from '@portcullis/contract/schemas/declared/geo-rule.ts';
 import { GROUP } from '@portcullis/contract/schemas/declared/group.ts';
 import { SERVER } from '@portcullis/contract/schemas/declared/game-server.ts';
 import { HOLDING } from '@portcullis/contract/schemas/declared/holding.ts';
+import { LIBRARY_EGG } from '@portcullis/contract/schemas/declared/library-egg.ts';
 import { NODE } from '@portcullis/contract/schemas/declared/node.ts';
 import { ORGANISATION } from '@portcullis/contract/schemas/declared/organisation.ts';
 import { ORGANISATION_KEY } from '@portcullis/contract/schemas/declared/organisation-key.ts';
@@ -137,6 +138,7 @@ export const FleetSchema = Type.Object(
     responders: Type.Optional(
       list(RESPONDER.schema, 'What is called for attacks beside the edges.', { maxItems: 32 }),
     ),
+    library: Type.Optional(list(LIBRARY_EGG.schema, 'Eggs beside those that are shipped.')),
     nodes: Type.Optional(list(NODE.schema, 'Game hosts.')),
     game_servers: Type.Optional(list(SERVER.schema, 'Game servers.')),
   },

@@ -16,7 +16,7 @@ type SentFile = NonNullable<FileAnswerOf<'sending'>['file']>;
 export async function sendFile(of: Streaming, call: CallOf<'readFile'>): Promise<BytesAnswer> {
   const server = await loadReady(of.db, call);
   const path = pathOf(call.query.path, IN_QUERY);
-  const range = await isRangeMeant(of, call, path) ? rangeOf(call.range) : null;
+  const range = (await isRangeMeant(of, call, path)) ? rangeOf(call.range) : null;
   const stream = of.streams.expect(server, 'up');
   try {
     const { ticket } = stream;

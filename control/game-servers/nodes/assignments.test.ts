@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { UNLIMITED } from '@portcullis/core/game-servers/power.ts';
 import { sql } from 'kysely';
 import { testDatabase } from '../../db/testing.ts';
 import { applyText } from '../../fleet-file/testing.ts';
@@ -79,7 +80,11 @@ game_servers:
     name: 'Survival',
     image: null,
     variables: {},
-    limits: { memory: 1024, cpu: 150, disk: 2048, swap: 512 },
+    limits: { ...UNLIMITED, memory: 1024, cpu: 150, disk: 2048, swap: 512 },
+    dockerImage: null,
+    startup: null,
+    mounts: [],
+    isRestored: false,
     allocation: { ip: '198.51.100.10', port: 25_565 },
     ports: [],
     suspended: true,

@@ -4,7 +4,7 @@ import type { ServerAssignment } from '@portcullis/core/game-servers/power.ts';
 import type { Refused } from '@portcullis/link/messages/messages.ts';
 import type { NodePage, NodeSync } from '@portcullis/link/messages/node.ts';
 import type { Db } from '../../db/database.ts';
-import { loadAssignments, loadEggs, type NodeRow } from './store.ts';
+import { loadAssignments, loadEggs, loadPurge, type NodeRow } from './store.ts';
 
 type Page = Pick<NodePage, 'servers' | 'eggs'>;
 
@@ -22,25 +22,27 @@ export async function loadPage(
   pageBytes = PAGE_BYTES,
 ): Promise<NodePage | Refused> {
   const servers = await loadAssignments(db, node.id);
-  const revision = revisionOf(servers);
+  const purge = await loadPurge(db, node.id);
+  const revision = revisionOf(servers, purge);
+  const page = { kind: 'node.page', revision, purge } as const;
   if (cursor === null && revision === held) {
-    return { kind: 'node.page', revision, unchanged: true, servers: [], eggs: {}, next: null };
+    return { ...page, unchanged: true, servers: [], eggs: {}, next: null };
   }
   const eggs = await loadEggs(db, [...new Set(servers.map(({ egg }) => egg))]);
   const pages = cutPages(servers, eggs, pageBytes);
   const cursors = pages.map((_, index) => `${revision}/${index}`);
   const index = cursor === null ? 0 : cursors.indexOf(cursor);
-  const page = pages[index];
-  if (page === undefined) {
+  const content = pages[index];
+  if (content === undefined) {
     const detail = 'The servers of this node changed meanwhile. Begin again.';
     return { kind: 'refused', code: 'resync', detail };
   }
   const next = cursors[index + 1] ?? null;
-  return { kind: 'node.page', revision, unchanged: false, ...page, next };
+  return { ...page, unchanged: false, ...content, next };
 }
 
-function revisionOf(servers: readonly ServerAssignment[]): string {
-  return createHash('sha256').update(JSON.stringify(servers)).digest('base64url');
+function revisionOf(servers: readonly ServerAssignment[], purge: readonly string[]): string {
+  return createHash('sha256').update(JSON.stringify({ servers, purge })).digest('base64url');
 }
 
 function cutPages(

@@ -76,6 +76,7 @@ export class NodeHandler {
         return this.#heartbeat(name, request);
       case 'sftp.login':
       case 'sftp.check':
+      case 'sftp.activity':
         return this.#deps.sftp.answer(name, request);
       case 'files.check': {
         const rights = await loadCallerRights(this.#deps.db, name, request.callers);
@@ -114,8 +115,8 @@ export class NodeHandler {
 
   async #heartbeat(name: string, beat: NodeHeartbeat): Promise<ControlReply> {
     const { db, events, powers } = this.#deps;
-    const { instance, engine, builds } = beat;
-    const recorded = await recordHeartbeat(db, { name, instance, engine, builds });
+    const { engine, builds } = beat;
+    const recorded = await recordHeartbeat(db, { ...beat, name });
     if (recorded.kind !== 'recorded') {
       return recorded.kind === 'unknown' ? unknownNode(name) : sayHello();
     }

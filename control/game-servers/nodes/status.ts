@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Db, Tx } from '../../db/database.ts';
+import type { Reader, Tx } from '../../db/database.ts';
 import type { Owner } from '../../db/schema.ts';
 import type { HostEngines } from '@portcullis/core/game-servers/host-engines.ts';
 import { AWAY_AFTER_SECONDS } from '../store.ts';
@@ -42,7 +42,7 @@ export interface FailedBuild {
 }
 
 /** Every node of the fleet by name. */
-export async function loadNodeStatuses(db: Db | Tx): Promise<NodeStatus[]> {
+export async function loadNodeStatuses(db: Reader | Tx): Promise<NodeStatus[]> {
   const { rows } = await sql<NodeStatus>`
     select n.id, n.name, n.owner, n.enrolled_at as "enrolledAt", n.last_seen_at as "lastSeenAt", n.engine,
            coalesce(n.last_seen_at > now() - make_interval(secs => ${AWAY_AFTER_SECONDS}), false) as connected,

@@ -3,16 +3,22 @@ import type {
   EmptyFiles,
   ServerAssignment,
   ServerLimits,
+  ServerMount,
   ServerPort,
   ServerResources,
   StartWithHost,
 } from '@portcullis/core/game-servers/power.ts';
-import type { NodeEngine, ServerBuild } from '@portcullis/link/messages/node.ts';
+import {
+  MAX_PURGED,
+  type NodeHeartbeat,
+  type ServerBuild,
+} from '@portcullis/link/messages/node.ts';
 import type { BuildState } from '../../db/schema.ts';
 import type { Db, Reader, Tx } from '../../db/database.ts';
 import { lockClause, noteLock } from '../../db/locks.ts';
 import { LIMITS } from '../limits.ts';
-import { settleReported, type SettledPorts } from '../openings/settle.ts';
+import { firstPortOf, portsOf } from '../ports/columns.ts';
+import { OPENS_PORTS, settleReported, type SettledPorts } from '../openings/settle.ts';
 
 /**
  * All SQL by which nodes read or change servers, and the only place that isolates nodes: every statement takes the id
@@ -53,11 +59,9 @@ export type RecordedHeartbeat =
       readonly ports: SettledPorts;
     };
 
-export interface Heartbeat {
+export interface Heartbeat extends Omit<NodeHeartbeat, 'kind'> {
+  /** The name of the node. */
   readonly name: string;
-  readonly instance: string;
-  readonly engine: NodeEngine;
-  readonly builds: readonly ServerBuild[];
 }
 
 /** Stores the reported builds of a node. */
@@ -71,9 +75,12 @@ export async function recordHeartbeat(db: Db, beat: Heartbeat): Promise<Recorded
     const node = rows[0];
     if (node === undefined) return { kind: 'unknown' };
     if (node.instance !== beat.instance) return { kind: 'resync' };
+    const [engine, sftp] = [beat.engine, beat.sftp].map((one) => JSON.stringify(one));
     await sql`
-      update nodes set last_seen_at = clock_timestamp(), lost_at = null, engine = ${JSON.stringify(beat.engine)}::jsonb
+      update nodes set last_seen_at = clock_timestamp(), lost_at = null, engine = ${engine}::jsonb,
+             sftp = nullif(${sftp}::jsonb, 'null')
        where id = ${node.id}`.execute(tx);
+    await recordPurged(tx, node.id, beat.purged);
     const isEmpty = beat.builds.length === 0;
     await forgetUnnamed(tx, node.id, beat.builds);
     await recordSamples(tx, node.id, beat.builds);
@@ -131,7 +138,7 @@ async function forgetUnnamed(
 ): Promise<void> {
   await sql`
     update game_servers set power_state = null
-     where node_id = ${nodeId} and open_while_running and power_state is not null
+     where node_id = ${nodeId} and ${OPENS_PORTS} and power_state is not null
        and uuid <> all(${builds.map((b) => b.uuid)}::uuid[])`.execute(tx);
 }
 
@@ -159,6 +166,22 @@ async function recordSamples(
         on conflict do nothing`.execute(tx);
 }
 
+/** Deleted servers whose files the node has to purge by now. */
+export async function loadPurge(db: Db | Tx, nodeId: number): Promise<string[]> {
+  const { rows } = await sql<{ uuid: string }>`
+    select uuid from deleted_servers where node_id = ${nodeId} and purge_at <= now()
+     order by purge_at, uuid limit ${MAX_PURGED}`.execute(db);
+  return rows.map(({ uuid }) => uuid);
+}
+
+/** Forgets deleted servers whose files are gone. A node cannot end the time for which others are kept. */
+async function recordPurged(tx: Tx, nodeId: number, purged: readonly string[]): Promise<void> {
+  if (purged.length === 0) return;
+  await sql`
+    delete from deleted_servers
+     where node_id = ${nodeId} and uuid = any(${purged}::uuid[]) and purge_at <= now()`.execute(tx);
+}
+
 interface AssignmentRow {
   readonly uuid: string;
   readonly organisation: string;
@@ -177,8 +200,20 @@ interface AssignmentRow {
   readonly startWithHost: StartWithHost;
   readonly stopSeconds: number | null;
   readonly buildEpoch: number;
+  readonly dockerImage: string | null;
+  readonly startup: string | null;
+  readonly mounts: readonly ServerMount[];
+  readonly isRestored: boolean;
   readonly emptyFiles: EmptyFiles | null;
 }
+
+/** The mounts of server `s` as its node `n` declares them. One that the node has no more is left out. */
+const MOUNTS = sql`(
+  select coalesce(jsonb_agg(jsonb_build_object('source', m ->> 'source', 'target', m ->> 'target',
+                                               'readOnly', m -> 'read_only') order by m ->> 'name'), '[]')
+    from jsonb_array_elements(n.mounts) m where m ->> 'name' = any(s.mounts))`;
+
+const FIRST = firstPortOf('s');
 
 /** Every server of a node, by uuid. */
 export function loadAssignments(db: Db | Tx, nodeId: number): Promise<ServerAssignment[]> {
@@ -200,11 +235,13 @@ async function loadAssigned(
 ): Promise<ServerAssignment[]> {
   const { rows } = await sql<AssignmentRow>`
     select s.uuid, o.slug as organisation, s.name, s.egg_digest as egg, s.image, s.variables,
-           ${LIMITS} as limits, host(s.ip) as ip, s.port, s.ports,
+           ${LIMITS} as limits, ${FIRST.ip} as ip, ${FIRST.port} as port, ${portsOf('s')} as ports,
            s.suspended, s.crash_restart as restart, s.crash_within_ms as "withinMs", s.crash_tries as tries,
            s.start_with_host as "startWithHost", s.stop_seconds as "stopSeconds",
-           s.build_epoch as "buildEpoch", s.empty_files as "emptyFiles"
-      from game_servers s join organisations o on o.id = s.organisation_id
+           s.build_epoch as "buildEpoch", s.empty_files as "emptyFiles",
+           s.docker_image as "dockerImage", s.startup, ${MOUNTS} as mounts,
+           coalesce(s.restored_epoch = s.build_epoch, false) as "isRestored"
+      from game_servers s join organisations o on o.id = s.organisation_id join nodes n on n.id = s.node_id
      where ${which} order by s.uuid`.execute(db);
   return rows.map(({ ip, port, restart, withinMs, tries, stopSeconds, ...row }) => ({
     ...row,

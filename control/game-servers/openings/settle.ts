@@ -118,14 +118,18 @@ export async function settleReported(
   );
 }
 
+/** Whether a server has ports that are allowed while it runs. */
+export const OPENS_PORTS = sql`
+  (open_while_running or exists (select from added_ports where server = game_servers.uuid))`;
+
 function ofNode({ id }: { readonly id: number }): RawBuilder<unknown> {
-  return sql`(select uuid from game_servers where node_id = ${id} and open_while_running)`;
+  return sql`(select uuid from game_servers where node_id = ${id} and ${OPENS_PORTS})`;
 }
 
 /** Servers whose ports are not as their state wants: a holding began or ended, or a server is gone. */
 export async function findUnsettled(db: Db): Promise<readonly string[]> {
   const { rows } = await unsettled(
-    sql`(select uuid from game_servers where open_while_running
+    sql`(select uuid from game_servers where ${OPENS_PORTS}
           union select server from server_openings where deleted_generation is null)`,
   ).execute(db);
   return [...new Set(rows.map(({ server }) => server))];

@@ -7,6 +7,7 @@ import type {
   NodeAnswer,
   NodeCall,
   NodeEngine,
+  NodeHeartbeat,
   NodeRequest,
   ServerBuild,
 } from '@portcullis/link/messages/node.ts';
@@ -25,6 +26,12 @@ export class TestNode {
   answer: (call: NodeCall) => NodeAnswer | null = () => ({ kind: 'accepted' });
   /** Programs and images that its engines can run. */
   host: NodeEngine['host'] = null;
+  /** Folders that it offers; null: it is an older one. */
+  mounts: NodeEngine['mounts'] = [];
+  /** Deleted servers whose files it reports as gone. */
+  purged: readonly string[] = [];
+  /** Its SFTP server. */
+  sftp: NodeHeartbeat['sftp'] = null;
   /** Called before each answer. */
   delayMs = 0;
   readonly link: AgentSide;
@@ -65,7 +72,9 @@ export class TestNode {
     return this.say({
       kind: 'node.heartbeat',
       instance: this.instance,
-      engine: { kind: 'fake', version: '1', problem: null, host: this.host },
+      engine: { kind: 'fake', version: '1', problem: null, host: this.host, mounts: this.mounts },
+      purged: this.purged,
+      sftp: this.sftp,
       builds: builds.map((build) => ({
         epoch: 1,
         state: 'built',

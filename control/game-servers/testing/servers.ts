@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import type { Actor } from '../../access/index.ts';
@@ -46,6 +47,9 @@ export interface TestServer {
   readonly built?: boolean;
   /** The service: by default service 501; another service implies its organisation. */
   readonly service?: number;
+  /** Default: one without variables. */
+  readonly egg?: Egg;
+  readonly owner?: 'fleet' | 'portal';
 }
 
 /** Creates a server on port 20,000 plus its number; returns its uuid. */
@@ -56,17 +60,21 @@ export async function addServer(db: Db, server: TestServer): Promise<string> {
     node = 'node-1',
     built = true,
     service = 501,
+    egg = EGG,
+    owner = 'fleet',
   } = server;
-  await sql`insert into eggs (digest, egg) values (${DIGEST}, ${JSON.stringify(EGG)}::jsonb) on conflict do nothing`.execute(
+  const document = JSON.stringify(egg);
+  const digest = egg === EGG ? DIGEST : hash('sha256', document, 'hex');
+  await sql`insert into eggs (digest, egg) values (${digest}, ${document}::jsonb) on conflict do nothing`.execute(
     db,
   );
   const uuid = uuidOf(number);
   await sql`
     insert into game_servers (uuid, organisation_id, service_id, node_id, name, egg_digest, egg_name,
       memory_mib, cpu_percent, disk_mib, ip, port, build_state, identifier, owner)
-    select ${uuid}, services.organisation_id, services.id, nodes.id, ${name}, ${DIGEST}, 'eggs/test.json',
+    select ${uuid}, services.organisation_id, services.id, nodes.id, ${name}, ${digest}, 'eggs/test.json',
            1024, 200, 2048, '198.51.100.10', ${20_000 + number}, ${built ? 'built' : 'waiting'},
-           ${built ? uuid.slice(0, 8) : null}, 'fleet'
+           ${built ? uuid.slice(0, 8) : null}, ${owner}
       from services, nodes where services.id = ${service} and nodes.name = ${node}`.execute(db);
   return uuid;
 }

@@ -11,6 +11,7 @@ const WHOLE_NUMBER = /^[1-9]\d{0,14}$/;
 
 /** Texts that have one spelling; null if the text is none of them. */
 const CANONICAL: Readonly<Record<string, (text: string) => string | null>> = {
+  address: canonicalAddress,
   ip: canonicalAddress,
   slice: canonicalUuid,
   uuid: canonicalUuid,

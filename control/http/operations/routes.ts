@@ -235,7 +235,8 @@ async function answer(
   const waits = row.write === 'instructs' || row.waits === true;
   const share = { by, isOperator, source, waits, request: deadline };
   const db = isOperator ? (deps.operatorDb ?? deps.db) : deps.db;
-  const serve = () => deadline.limit(deps.shares.run(share, () => dispatch(operation, db, incoming)));
+  const serve = () =>
+    deadline.limit(deps.shares.run(share, () => dispatch(operation, db, incoming)));
   if (row.takesBytes === true || row.sendsBytes === true) {
     const made = await passBytes(request, reply, serve, streamRight(operation, deps, request));
     return made === null ? reply : sendReply(reply, conditionalRead(row, request, made));

@@ -30,6 +30,7 @@ test('a node keeps what a patch does not name, and its addresses are canonical',
     disk: null,
     addresses: ['2001:db8::1', '198.51.100.7'],
     ports: '80,443-445',
+    sftp_host: null,
     owner: 'portal',
   });
   const { memory, addresses } = dataOf<{ memory: number | null; addresses: string[] }>(

@@ -2,6 +2,7 @@ import type { Handlers } from '../../http/operations/handlers.ts';
 import type { EggLibrary, Kind } from '../kind.ts';
 import { KINDS } from '../kinds.ts';
 import { createKindHandlers } from './handlers.ts';
+import { createDeletedServerHandlers } from './deleted-servers.ts';
 import { createServerHandlers } from './servers.ts';
 
 type AnyKind = (typeof KINDS)[number];
@@ -9,7 +10,9 @@ type OperationOf<K extends AnyKind> =
   | `list${K['plural']}`
   | (K extends { readonly isNumbered: true } ? `create${K['title']}` : never)
   | `${'read' | 'save' | 'change' | 'remove'}${K['title']}`;
-type ServerOperation = keyof ReturnType<typeof createServerHandlers>;
+type ServerOperation =
+  | keyof ReturnType<typeof createServerHandlers>
+  | keyof ReturnType<typeof createDeletedServerHandlers>;
 type KindOperation = OperationOf<AnyKind>;
 
 /** The handlers of the operations of every kind. */
@@ -29,5 +32,9 @@ export function createOperatorHandlers(
   });
   // The rows of these operations are made from the same kinds (contract/operations/declared.ts).
   const handlers = Object.fromEntries(bound) as unknown as Pick<Handlers, KindOperation>;
-  return { ...handlers, ...createServerHandlers(library) };
+  return {
+    ...handlers,
+    ...createServerHandlers(library),
+    ...createDeletedServerHandlers(library),
+  };
 }

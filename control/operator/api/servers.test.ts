@@ -19,6 +19,8 @@ const WHOLE = {
   allocation: { ip: '198.51.100.20', port: 25_565 },
 };
 
+const DEFAULTS = { swap: 0, io: 500, cores: null, oom: true, entries: 0, ports: 0 };
+
 interface Server {
   readonly name: string;
   readonly node: string;
@@ -45,7 +47,7 @@ test('PUT makes a server of a chosen uuid with all defaults, and only once with 
   const made = await operator.put(PATH, WHOLE, { 'if-none-match': '*' });
   assert.equal(made.status, 201, made.text);
   const { limits, allocations, suspended } = dataOf<Server>(made);
-  assert.deepEqual(limits, { ...WHOLE.limits, swap: 0 });
+  assert.deepEqual(limits, { ...DEFAULTS, ...WHOLE.limits });
   const only = { ...WHOLE.allocation, protocols: null, variable: null, name: null };
   assert.deepEqual([allocations, suspended], [[only], false]);
   const again = await operator.put(PATH, { ...WHOLE, name: 'Other' }, { 'if-none-match': '*' });
@@ -79,7 +81,7 @@ test('PATCH changes what it names down to a limit and a variable, by the state t
     { 'if-match': etag },
   );
   const server = dataOf<Server>(changed);
-  assert.deepEqual(server.limits, { ...WHOLE.limits, swap: 512 });
+  assert.deepEqual(server.limits, { ...DEFAULTS, ...WHOLE.limits, swap: 512 });
   assert.deepEqual(server.variables, { MOTD: 'hello', MAX_PLAYERS: '7' });
   assert.equal(server.external_id, 'whmcs-1');
   assertRefused(
@@ -127,7 +129,7 @@ test('a move to another node loses files, and says so before it is done', async 
   assertRefused(await operator.get(PATH), 404, 'not_found');
 });
 
-test('a server names what there is, and passes to no other organisation', async (t) => {
+test('a server names what there is', async (t) => {
   const { operator, patch } = await start(t);
   const pointerOf = async (more: object): Promise<string | undefined> => {
     const refused = await operator.put(PATH, { ...WHOLE, ...more });
@@ -144,8 +146,6 @@ test('a server names what there is, and passes to no other organisation', async 
   assert.equal(await pointerOf({ allocation: undefined }), '');
   assert.equal(await pointerOf({ allocations: [WHOLE.allocation] }), '');
   dataOf(await operator.put(PATH, WHOLE));
-  const passed = assertRefused(await patch({ organisation: 'other' }), 422, 'invalid_request');
-  assert.match(passed['detail'] as string, /is acme's, and its files are: it is not passed on/);
   const port = [{ ip: '198.51.100.20', port: 25_566 }];
   assert.equal(dataOf<Server>(await patch({ allocations: port })).allocations.length, 1);
   const one = { ip: '198.51.100.20', port: 25_567 };
@@ -157,3 +157,66 @@ test('a server names what there is, and passes to no other organisation', async 
 function without(object: object, name: string): object {
   return Object.fromEntries(Object.entries(object).filter(([each]) => each !== name));
 }
+
+test('an operator sets every limit, an image and a startup line of its own, and nodes are sent them', async (t) => {
+  const { operator, patch, db } = await start(t);
+  const limits = { ...DEFAULTS, memory: 0, cpu: 0, disk: 0, io: 10, cores: '0-1,3', oom: false };
+  const more = { limits: { ...limits, entries: 100, ports: 3 }, startup: './run {{SERVER_PORT}}' };
+  const made = await operator.put(PATH, { ...WHOLE, ...more, docker_image: '~game:2' });
+  assert.deepEqual(dataOf<Server>(made).limits, more.limits);
+  const { rows } = await sql<{ id: number }>`select id from nodes where name = 'n1'`.execute(db);
+  const [assignment] = await loadAssignments(db, rows[0]?.id ?? 0);
+  const { ports: _, ...sent } = more.limits;
+  assert.deepEqual(assignment?.limits, sent);
+  assert.deepEqual([assignment.dockerImage, assignment.startup], ['~game:2', more.startup]);
+  for (const wrong of [
+    { limits: { io: 9 } },
+    { limits: { cores: '3-1' } },
+    { limits: { cores: '0;reboot' } },
+    { limits: { entries: -1 } },
+    { limits: { ports: 65 } },
+    { docker_image: '-v /:/host' },
+    { startup: 'a\nb' },
+  ]) {
+    assertRefused(await patch(wrong), 422, 'invalid_request');
+  }
+});
+
+test('a server mounts what its node has for its egg, and a node keeps what servers mount', async (t) => {
+  const { operator, patch, db } = await start(t);
+  const mount = { name: 'maps', source: '/srv/maps', target: '/home/container/maps' };
+  const node = (mounts: readonly object[]) => operator.put(`${NODES}/n1`, { mounts });
+  for (const wrong of [
+    { ...mount, source: '/srv/../etc' },
+    { ...mount, source: 'srv' },
+    { ...mount, target: '/home/container' },
+    { ...mount, target: '/proc/sys' },
+    { ...mount, target: '/' },
+  ]) {
+    assertRefused(await node([wrong]), 422, 'invalid_request');
+  }
+  assertRefused(await node([mount, { ...mount, source: '/other' }]), 422, 'invalid_request');
+  dataOf(await node([mount, { ...mount, name: 'rust', eggs: ['eggs/rust.json'] }]));
+  dataOf(await operator.put(PATH, WHOLE));
+  for (const name of ['none', 'rust']) {
+    assertRefused(await patch({ mounts: [name] }), 422, 'invalid_request');
+  }
+  dataOf(await patch({ mounts: ['maps'] }));
+  const { rows } = await sql<{ id: number }>`select id from nodes where name = 'n1'`.execute(db);
+  const [assignment] = await loadAssignments(db, rows[0]?.id ?? 0);
+  const { name: _, ...sent } = mount;
+  assert.deepEqual(assignment?.mounts, [{ ...sent, readOnly: true }]);
+  assertRefused(await node([]), 422, 'conflict');
+  // Of an agent that says what it offers, it is asked for no more.
+  const reports = (mounts: object | null) =>
+    sql`update nodes set engine = ${JSON.stringify({ kind: 'docker', version: '1', mounts })}::jsonb`.execute(
+      db,
+    );
+  await reports([]);
+  const refused = assertRefused(await patch({ name: 'Other' }), 422, 'conflict');
+  assert.match(refused['detail'] as string, /does not offer \/srv\/maps.*--mounts/);
+  await reports([{ path: '/srv/maps', readOnly: true }]);
+  dataOf(await patch({ name: 'Other' }));
+  await reports(null);
+  assertRefused(await patch({ name: 'Older', limits: { memory: 0 } }), 422, 'conflict');
+});

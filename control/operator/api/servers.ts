@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { BESIDE_SERVER } from '@portcullis/contract/schemas/declared/game-server.ts';
+import { withOwnStart } from '@portcullis/core/game-servers/eggs/own-start.ts';
 import { sql } from 'kysely';
 import { operatorActor } from '../../access/index.ts';
 import type { Tx } from '../../db/database.ts';
@@ -81,7 +82,8 @@ async function create(
   if (same !== null) return answerSame(tx, same, given, library);
   const { eggs } = await outsideOf(tx, server, { library })(given);
   const [file] = eggs.values();
-  const egg = file?.ok === true ? file.found.egg : null;
+  const { docker_image: dockerImage = null, startup = null } = call.body;
+  const egg = file?.ok === true ? withOwnStart(file.found.egg, { dockerImage, startup }) : null;
   const uuid = randomUUID();
   const placed = { ...given, ...(await placeServer(tx, { ...call.body, node }, egg)), uuid };
   const terms = { actor: operatorActor(call), library };

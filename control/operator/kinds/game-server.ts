@@ -1,8 +1,10 @@
 import { SERVER, type ServerObject } from '@portcullis/contract/schemas/declared/game-server.ts';
+import type { NodeObject } from '@portcullis/contract/schemas/declared/node.ts';
 import { checkVariables, isReserved } from '@portcullis/core/game-servers/eggs/variables.ts';
 import { sql } from 'kysely';
 import { loadStoredEgg, saveEggs } from '../../game-servers/index.ts';
 import { invalidField, type Problem } from '../../problem.ts';
+import { findEgg } from '../library/eggs.ts';
 import { admitServer } from '../places.ts';
 import { type Beside, defineKind, type Outside, type Refuse } from '../kind.ts';
 import { explainClosedPorts } from './closed-ports.ts';
@@ -62,13 +64,15 @@ export const server = defineKind<typeof SERVER, ServerObject, StoredServer['fact
       accepts: ({ organisation }, named) => Reflect.get(named, 'organisation') === organisation,
       missing: ({ organisation, service }) => `${organisation} has no service ${service}.`,
     },
-    { kind: 'node', pointer: '/node', key: ({ node }) => node },
+    { kind: 'node', pointer: '/node', key: ({ node }) => node, check: checkMounts },
   ],
   /** An egg that is named by its digest is a stored one: the library may have another of the name by now. */
-  async outside(tx, { egg, egg_digest: digest }: Partial<ServerObject>, { find, compile }) {
+  async outside(tx, { egg, egg_digest: digest }: Partial<ServerObject>, library) {
+    const { compile } = library;
     const stored = digest === undefined ? null : await loadStoredEgg(tx, digest);
     const reason = 'There is no stored egg of this digest: leave it out.';
-    const missing = digest === undefined ? await find(egg ?? '') : { ok: false as const, reason };
+    const missing =
+      digest === undefined ? await findEgg(tx, library, egg ?? '') : { ok: false as const, reason };
     const file = stored === null ? missing : { ok: true as const, found: stored };
     if (file.ok && stored === null) await saveEggs(tx, [file.found]);
     return { eggs: new Map([[egg ?? '', file]]), compile };
@@ -87,6 +91,7 @@ export const server = defineKind<typeof SERVER, ServerObject, StoredServer['fact
     checkEgg(object, refuse, outside);
     checkAllocations(object, refuse);
     checkOpening(object, refuse);
+    checkCores(object, refuse);
   },
   checkAll(servers, refuse) {
     const seen = new Set<string>();
@@ -139,26 +144,25 @@ export const server = defineKind<typeof SERVER, ServerObject, StoredServer['fact
     ];
   },
   ending: ({ object: { node }, facts: { provisioned } }) =>
-    provisioned ? `its files stay on ${node}` : '',
+    provisioned ? `its files stay on ${node} for a time` : '',
   keeps: (object, { object: before, facts }) => withSettings(object, before, facts.setByPeople),
-  inherit(object, before, refuse) {
-    const { uuid, organisation } = before ?? object;
-    if (organisation !== object.organisation) {
-      const message = `The server ${uuid} is ${organisation}'s, and its files are: it is not passed on. Give the new one a uuid of its own.`;
-      refuse('/organisation', message);
-    }
-    return object;
-  },
   losses({ before: { object, facts }, after, byHand }) {
     const { uuid, name, node, organisation } = object;
-    if (!facts.provisioned) return [];
-    if (after === null && !byHand) {
-      const loss = `${name} (${uuid}) of ${organisation} is not in the file any more: its node would stop it for good, and keep its files.`;
+    if (after === null) {
+      if (!facts.provisioned || byHand) return [];
+      const loss = `${name} (${uuid}) of ${organisation} is not in the file any more: its node would stop it for good, and keep its files for a time.`;
       return [loss];
     }
-    if (after === null || after.node === node) return [];
-    const loss = `${name} would be built anew on ${after.node}, without its files: those stay on ${node}.`;
-    return [loss];
+    const losses: string[] = [];
+    if (after.organisation !== organisation) {
+      const loss = `${name} would pass from ${organisation} to ${after.organisation} with its files: the people of ${organisation} and all who were invited lose it at once.`;
+      losses.push(loss);
+    }
+    if (facts.provisioned && after.node !== node) {
+      const loss = `${name} would be built anew on ${after.node}, without its files: those stay on ${node} for a time.`;
+      losses.push(loss);
+    }
+    return losses;
   },
   beside: besideServer,
   remarks: explainClosedPorts,
@@ -257,6 +261,29 @@ function checkOpening(
     if (known.has(name)) continue;
     const names = [...known].join(', ');
     refuse(`/open_while_running/${index}`, `The server has no port "${name}"; it has ${names}.`);
+  }
+}
+
+function checkCores({ limits: { cores } }: ServerObject, refuse: Refuse): void {
+  for (const item of cores?.split(',') ?? []) {
+    const [low = 0, high = low] = item.split('-').map(Number);
+    if (low <= high) continue;
+    refuse('/limits/cores', `${item} begins behind its end: write ${high}-${low}.`);
+  }
+}
+
+/** Mounts are those of its node, and for its egg. */
+function checkMounts({ mounts, node, egg }: ServerObject, named: object, refuse: Refuse): void {
+  const { mounts: offered } = named as NodeObject;
+  for (const [index, name] of mounts.entries()) {
+    const mount = offered.find((one) => one.name === name);
+    const at = `/mounts/${index}`;
+    if (mount === undefined) {
+      const names = offered.map((one) => one.name).join(', ') || 'none';
+      refuse(at, `The node ${node} has no mount ${name}; it has ${names}.`);
+    } else if (mount.eggs.length > 0 && !mount.eggs.includes(egg)) {
+      refuse(at, `The mount ${name} is for servers of ${mount.eggs.join(', ')}.`);
+    }
   }
 }
 

@@ -3,8 +3,14 @@ import { sql } from 'kysely';
 import type { Tx } from '../../db/database.ts';
 import { followPorts } from '../../firewall/named-ports/index.ts';
 import type { Batch } from '../../fleet/batch.ts';
-import { LIMIT_COLUMNS } from '../../game-servers/index.ts';
-import { lockNodes, settleOpenings } from '../../game-servers/openings/index.ts';
+import {
+  dropAddedPorts,
+  forgetLeft,
+  handOver,
+  LIMIT_COLUMNS,
+  recordLeft,
+} from '../../game-servers/index.ts';
+import { lockNodes, settleOpenings, touchManaged } from '../../game-servers/openings/index.ts';
 import type { Current, Wanted } from '../kind.ts';
 import { changedSettings } from '../people-settings.ts';
 import { given, kindTable, named } from '../table.ts';
@@ -56,9 +62,10 @@ export const serverTable = kindTable<ServerObject, ServerFacts>({
     egg_digest: 'text',
     image: 'text',
     variables: 'jsonb',
-    limits: {
-      ...mapLimits((column) => [column, 'integer'] as const),
-    },
+    docker_image: 'text',
+    startup: 'text',
+    limits: LIMIT_COLUMNS,
+    mounts: 'text[]',
     allocations,
     open_while_running: {
       column: 'open_while_running',
@@ -95,26 +102,27 @@ export const serverTable = kindTable<ServerObject, ServerFacts>({
   },
 });
 
-function mapLimits<T>(
-  columnOf: (column: string) => T,
-): Readonly<Record<keyof typeof LIMIT_COLUMNS, T>> {
-  const columns = Object.entries(LIMIT_COLUMNS).map(([limit, column]) => [limit, columnOf(column)]);
-  return Object.fromEntries(columns) as Readonly<Record<keyof typeof LIMIT_COLUMNS, T>>;
-}
-
 /** Creates and changes servers of the side that writes; their nodes build the new ones, and those that moved to them. */
 export async function saveServers(batch: Batch, many: readonly WantedServer[]): Promise<void> {
   const { tx } = batch;
   const uuids = many.map(({ object }) => object.uuid);
   const moved = uuidsOf(many.filter(isMoved));
+  const rebuilt = uuidsOf(many.filter(isRebuilt));
   await lockNodes(tx, uuids);
   await touchManaged(batch, moved);
+  await recordLeft(
+    tx,
+    many.flatMap((one) => (isRebuilt(one) ? (one.before ?? []) : [])),
+  );
   await serverTable.upsert(
     batch,
     many.map(({ object }) => object),
   );
-  await requestBuilds(tx, uuidsOf(many.filter(isRebuilt)));
+  await forgetLeft(tx, uuids);
+  await requestBuilds(tx, rebuilt);
   await forgetReplaced(tx, many);
+  await handOver(tx, uuidsOf(many.filter(isHandedOver)));
+  await dropAddedPorts(tx, { moved: rebuilt, declared: uuids });
   await touchManaged(batch, moved);
   await followPorts(batch, moved);
   await settleOpenings(batch, uuids);
@@ -124,6 +132,7 @@ export async function removeServers(batch: Batch, many: readonly StoredServer[])
   const uuids = uuidsOf(many);
   await lockNodes(batch.tx, uuids);
   await touchManaged(batch, uuids);
+  await recordLeft(batch.tx, many);
   await sql`delete from game_servers where uuid = any(${uuids}::uuid[])`.execute(batch.tx);
   await followPorts(batch, uuids);
   await settleOpenings(batch, uuids);
@@ -140,6 +149,10 @@ function isMoved({ object, before }: WantedServer): boolean {
     before.object.service !== object.service ||
     hasOtherPorts(before.object, object)
   );
+}
+
+function isHandedOver({ object, before }: WantedServer): boolean {
+  return before !== null && before.object.organisation !== object.organisation;
 }
 
 function isRebuilt({ object, before }: WantedServer): boolean {
@@ -172,21 +185,6 @@ async function forgetReplaced(tx: Tx, many: readonly WantedServer[]): Promise<vo
     update game_servers set set_by_people = array(select jsonb_array_elements_text(given.own))
       from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as given (uuid uuid, own jsonb)
      where game_servers.uuid = given.uuid`.execute(tx);
-}
-
-/** Managed filters of service `s` that name ports of its servers. */
-const NAMES_PORTS = sql`s.managed_filters @? '$[*] ? (@.ports like_regex ":")'`;
-
-/** Managed filters apply to the ports of a service's game servers, so a server that moves changes its policies. */
-async function touchManaged(batch: Batch, uuids: readonly string[]): Promise<void> {
-  if (uuids.length === 0) return;
-  const { rows } = await sql<{ cidr: string }>`
-    select distinct h.cidr from game_servers g
-      join services s on s.id = g.service_id
-      join holdings h on h.service_id = s.id
-     where g.uuid = any(${uuids}::uuid[])
-       and (s.managed_filters @> '[{"ports": null}]' or ${NAMES_PORTS})`.execute(batch.tx);
-  if (rows.length > 0) batch.touch(...rows.map(({ cidr }) => cidr));
 }
 
 /** Makes nodes install servers again. They cannot be started until that is done. */

@@ -1,5 +1,6 @@
 import type { Egg } from '../egg.ts';
 import type { ServerAssignment } from '../power.ts';
+import { type OwnStart, withOwnStart } from './own-start.ts';
 import { variableValues } from './variables.ts';
 
 /**
@@ -7,12 +8,19 @@ import { variableValues } from './variables.ts';
  * restart where these differ from those of its launch.
  */
 export function launchParts(
-  egg: Pick<Egg, 'images' | 'variables'>,
-  server: Pick<ServerAssignment, 'egg' | 'image' | 'variables' | 'limits' | 'allocation' | 'ports'>,
+  egg: Pick<Egg, 'images' | 'startup' | 'variables'>,
+  server: Pick<
+    ServerAssignment,
+    'egg' | 'image' | 'variables' | 'limits' | 'allocation' | 'ports' | 'mounts' | keyof OwnStart
+  >,
 ): Readonly<Record<string, string>> {
-  const { disk: _, ...limits } = server.limits;
+  const { disk: _d, entries: _e, ...limits } = server.limits;
   const ports = [{ ...server.allocation, protocols: [], variable: null }, ...server.ports];
-  const chosen = egg.images.find(({ label }) => label === server.image) ?? egg.images[0];
+  const { images } = withOwnStart(egg, server);
+  const chosen = images.find(({ label }) => label === server.image) ?? images[0];
+  const mounts = server.mounts.map(({ source, target, readOnly }) =>
+    [source, target, readOnly ? 'ro' : 'rw'].join(' '),
+  );
   const variables = Object.entries(variableValues(egg.variables, server.variables));
   return {
     '/egg': server.egg,
@@ -22,6 +30,8 @@ export function launchParts(
     '/ports': ports
       .map(({ ip, port, protocols, variable }) => [ip, port, ...protocols, variable].join(' '))
       .join(','),
+    ...(server.startup !== null && { '/startup': server.startup }),
+    ...(mounts.length > 0 && { '/mounts': mounts.join(',') }),
     ...Object.fromEntries(variables.map(([env, value]) => [`/variables/${env}`, value])),
   };
 }

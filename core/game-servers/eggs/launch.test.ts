@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { Egg } from '../egg.ts';
-import type { ServerAssignment } from '../power.ts';
+import { type ServerAssignment, UNLIMITED } from '../power.ts';
 import { installEnvironment, type Launch, planLaunch } from './launch.ts';
 import { reviewEgg } from './review.ts';
 import { renderTemplate, type TemplateScope } from './templates.ts';
@@ -53,9 +53,13 @@ const SERVER: ServerAssignment = {
   egg: 'digest',
   image: null,
   variables: {},
-  limits: { memory: 1024, cpu: 150, disk: 2048, swap: 0 },
+  limits: { ...UNLIMITED, memory: 1024, cpu: 150, disk: 2048 },
   allocation: { ip: '198.51.100.10', port: 25_565 },
   ports: [],
+  dockerImage: null,
+  startup: null,
+  mounts: [],
+  isRestored: false,
   suspended: false,
   crashes: { restart: true, withinMs: 60_000, tries: 1 },
   startWithHost: 'as_before',

@@ -2,17 +2,18 @@ import { missing } from '../../requirements.ts';
 import { FileHost } from '../../stack/file-host.ts';
 import type { Bench, Row } from '../report.ts';
 import { httpRows } from './http.ts';
+import { sftpRows } from './sftp.ts';
 
 /** Measures something of the files of a server that runs on this host. */
 export type FileRows = (host: FileHost, say: (line: string) => void) => Promise<readonly Row[]>;
 
 /** The doors to the files, each with its own rows. */
-const DOORS: readonly FileRows[] = [httpRows];
+const DOORS: readonly FileRows[] = [httpRows, sftpRows];
 
 /** Files through control and through SFTP, beside what else serves files on the same disk. */
 export const filesBench: Bench = {
   name: 'files',
-  missing: () => missing(['nginx']),
+  missing: () => missing(['nginx', 'sshd']),
   async run(say) {
     const ended = new AbortController();
     const life = { name: 'bench files', signal: ended.signal };

@@ -38,7 +38,10 @@ async function speedRows(host: FileHost, say: Say): Promise<Row[]> {
     // Round 0 warms both up.
     for (let round = 0; round <= ROUNDS; round += 1) {
       const taken = {
-        ours: { up: await upload(host, 'speed.bin', local), down: await download(host, 'speed.bin') },
+        ours: {
+          up: await upload(host, 'speed.bin', local),
+          down: await download(host, 'speed.bin'),
+        },
         theirs: {
           up: await timed(['-T', local, `${nginx.url}/speed.bin`]),
           down: await timed(['-o', '/dev/null', `${nginx.url}/speed.bin`]),
@@ -51,7 +54,9 @@ async function speedRows(host: FileHost, say: Say): Promise<Row[]> {
       }
     }
     for (const way of ['up', 'down'] as const)
-      say(`${way}: ${Math.round(median(ours[way]))} beside ${Math.round(median(theirs[way]))} MiB/s`);
+      say(
+        `${way}: ${Math.round(median(ours[way]))} beside ${Math.round(median(theirs[way]))} MiB/s`,
+      );
     return [
       row('upload by HTTP, beside nginx', median(ours.up), 'MiB/s', median(theirs.up), 0.7),
       row('download by HTTP, beside nginx', median(ours.down), 'MiB/s', median(theirs.down), 0.7),
@@ -177,9 +182,13 @@ function makeFile(path: string, mib: number): void {
   const block = Buffer.alloc(MIB, 'portcullis ');
   writeFileSync(path, '');
   for (let at = 0; at < mib; at += 64)
-    writeFileSync(path, Buffer.concat(Array.from({ length: Math.min(64, mib - at) }, () => block)), {
-      flag: 'a',
-    });
+    writeFileSync(
+      path,
+      Buffer.concat(Array.from({ length: Math.min(64, mib - at) }, () => block)),
+      {
+        flag: 'a',
+      },
+    );
 }
 
 function upload(host: FileHost, path: string, local: string): Promise<number> {

@@ -51,6 +51,13 @@ const server = (n: number) => ({
   limits: { memory: 64, cpu: 1, disk: 64 },
 });
 
+const EGG_DOCUMENT = {
+  meta: { version: 'PTDL_v2' },
+  name: 'Own',
+  docker_images: { main: '~own' },
+  startup: 'run',
+};
+
 const BODIES: Bodies = {
   createRules: rule,
   deleteRules: (n) => ({ ids: [n] }),
@@ -66,6 +73,8 @@ const BODIES: Bodies = {
   inviteMember: (n) => ({ email: `${n}@acme.example`, role: 'member' }),
   inviteToServer: (n) => ({ email: `${n}@friends.example`, rights: ['control.restart'] }),
   setServerRights: (n) => ({ rights: [n % 2 ? 'control.restart' : 'control.start'] }),
+  addServerPort: () => ({}),
+  setServerPort: (n) => ({ protocols: [n % 2 ? 'tcp' : 'udp'] }),
   changeServerSettings: (n) => ({ name: `renamed ${n}`, stop_seconds: n % 60 }),
   renameOrganisation: (n) => ({ name: `Acme ${n}` }),
   saveRuleNote: (n) => ({ note: `note ${n}`, tags: [] }),
@@ -100,6 +109,12 @@ const BODIES: Bodies = {
   changeFirewallGeoRule: (n) => ({ addresses: n % 2 ? [IP] : [FURTHER] }),
   saveBlockedList: (n) => ({ sources: [{ source: `192.0.2.${n % 250}` }] }),
   changeBlockedList: (n) => ({ sources: [{ source: `192.0.2.${n % 250}` }] }),
+  saveLibraryEgg: (n) => ({ document: EGG_DOCUMENT, offered: n % 2 === 0 }),
+  changeLibraryEgg: (n) => ({ offered: n % 2 === 0 }),
+  makeGameServer: (n) => {
+    const { organisation: _, service: _s, ...own } = server(n);
+    return own;
+  },
   createServer: server,
   saveServer: (n) => ({ ...server(n), node: 'node-1', allocation: { ip: IP, port: 40_000 + n } }),
   changeServer: (n) => ({ limits: { memory: 64 + (n % 9), cpu: 1, disk: 64 } }),
@@ -162,8 +177,10 @@ async function operationsOf(environment: TestEnvironment): Promise<readonly Oper
     await recordHeartbeat(db, {
       name: 'node-1',
       instance,
-      engine: { kind: 'docker', version: '1', problem: null, host: null },
+      engine: { kind: 'docker', version: '1', problem: null, host: null, mounts: [] },
       builds: [],
+      purged: [],
+      sftp: null,
     });
     return 200;
   };
@@ -181,7 +198,7 @@ async function prepare({ db, acme }: TestEnvironment, owner: TestClient) {
   const uuid = await addServer(db, { number: 1, name: 'server 1' });
   const ports = [{ ip: IP, port: 20_001, protocols: ['udp'], variable: null, name: 'query' }];
   await sql`
-    update game_servers set open_while_running = true, ports = ${JSON.stringify(ports)}::jsonb`.execute(
+    update game_servers set open_while_running = true, port_limit = 64, ports = ${JSON.stringify(ports)}::jsonb`.execute(
     db,
   );
   const attack = await putAttack(db, { subject: IP, startedAgo: 60, peakPps: 1_000 });
@@ -213,6 +230,8 @@ async function prepare({ db, acme }: TestEnvironment, owner: TestClient) {
     attack: String(attack),
     asn: '64500',
     kind: 'nodes',
+    address: IP,
+    port: '25565',
   };
   return (param: string, n: number): string => {
     const list = ids[param] ?? [];

@@ -19,8 +19,12 @@ interface Entry {
   readonly row: Row;
 }
 
-/** Rows that write, and rows that read by a body: whatever comes later than the head. */
-const isLate = ({ row }: Entry): boolean => row.write !== false || row.body !== undefined;
+/**
+ * Rows that write, and rows that read by a body: whatever comes later than the head. Streams of bytes begin with the head and
+ * end with the right (lab/hostile/files/streams.test.ts).
+ */
+const isLate = ({ row }: Entry): boolean =>
+  (row.write !== false || row.body !== undefined) && row.takesBytes !== true;
 const rowsOf = (prefix: string, rows: readonly Row[]): Entry[] =>
   rows.map((row) => ({ prefix, row })).filter(isLate);
 const roleOf = ({ row }: Entry): string => String(Reflect.get(row, 'role'));

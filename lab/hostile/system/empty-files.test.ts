@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { UNLIMITED } from '@portcullis/core/game-servers/power.ts';
 import { DiskGuard, type GuardedServer } from '@portcullis/node/disk/disk-guard.ts';
 import { freeSpace } from '@portcullis/node/disk/free-space.ts';
 import { createMeasureDisk } from '@portcullis/node/disk/measure.ts';
@@ -10,7 +11,7 @@ import { type DockerFixture, startDockerFixture } from '../../docker/docker-fixt
 import { skipUnless } from '../../requirements.ts';
 import { eventually } from '../../system/stack-fixture.ts';
 
-const LIMITS = { memory: 64, cpu: 100, disk: 8, swap: 0 };
+const LIMITS = { ...UNLIMITED, memory: 64, cpu: 100, disk: 8 };
 
 describe('a server in Docker that makes empty files without end', {
   skip: skipUnless(['docker', 'nft']),

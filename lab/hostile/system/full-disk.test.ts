@@ -74,12 +74,11 @@ const DOORS: Readonly<Record<string, Door>> = {
 
 async function bySftp({ service }: TestFiles, path: string): Promise<string | undefined> {
   const session = { person: 1, server: UUID, credential: 'key:1' };
-  const sftp = new SftpSession(service, {
-    kind: 'sftp.admitted',
-    session,
-    actor: 'alex',
-    rights: FILE_RIGHTS,
-  });
+  const sftp = new SftpSession(
+    service,
+    { session, rights: FILE_RIGHTS },
+    { record: () => undefined, held: { count: 0, limit: 1_000 } },
+  );
   const opened = await sftp.perform({ kind: 'open', path, flags: 0x1a });
   assert.ok(opened.kind === 'handle', JSON.stringify(opened));
   const { handle } = opened;

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { UNLIMITED } from '@portcullis/core/game-servers/power.ts';
 import { type DockerFixture, PLAYER, startDockerFixture } from '../../docker/docker-fixture.ts';
 import { BUSYBOX } from '../../docker/docker-image.ts';
 import { skipUnless } from '../../requirements.ts';
@@ -35,7 +36,7 @@ describe('an install that ends well', { skip: skipUnless(['docker', 'nft']) }, (
       script: SCRIPT,
       env: {},
       folder,
-      limits: { memory: 64, cpu: 100, disk: 64, swap: 0 },
+      limits: { ...UNLIMITED, memory: 64, cpu: 100, disk: 64 },
     };
     const { signal } = new AbortController();
     let said = '';

@@ -124,8 +124,8 @@ describe('the first game on one box', { skip: skipUnless(NEEDS) }, () => {
     await page.getByText(/must be 1 to 200/).waitFor();
     await page.getByRole('textbox', { name: 'Players' }).fill('9');
     await page.getByRole('textbox', { name: 'Message of the day' }).fill('The first game');
-    await page.getByRole('combobox', { name: 'Online mode' }).click();
-    await page.getByRole('option', { name: 'false' }).click();
+    // Beneath its label, which takes the click.
+    await page.getByRole('switch', { name: 'Online mode' }).setChecked(false, { force: true });
     await create.click();
     await page.getByRole('heading', { name: 'Survival', level: 1 }).waitFor();
     const start = page.getByRole('button', { name: 'Start', exact: true });
@@ -139,7 +139,7 @@ describe('the first game on one box', { skip: skipUnless(NEEDS) }, () => {
     await page.getByRole('tab', { name: 'Settings' }).click();
     await page.getByRole('textbox', { name: 'Name' }).fill('Creative');
     await page.getByRole('textbox', { name: 'Message of the day' }).fill('The second game');
-    await page.getByRole('button', { name: 'Save the settings' }).click();
+    await page.getByRole('button', { name: 'Save 2 changes' }).click();
     await page.getByRole('heading', { name: 'Creative', level: 1 }).waitFor();
     up.power(uuidOf(page), 'restart');
     await until('it restarts', () => up.server(uuidOf(page)).state !== 'running');

@@ -1,8 +1,18 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { readdirSync, statfsSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
+import { UNLIMITED } from '@portcullis/core/game-servers/power.ts';
 import { DiskGuard } from '@portcullis/node/disk/disk-guard.ts';
 import { createMeasureDisk } from '@portcullis/node/disk/measure.ts';
 import type { Instance, InstanceSpec, Usage } from '@portcullis/node/engine/engine.ts';
@@ -33,7 +43,7 @@ describe('a server in Docker that takes what it can get', {
   it('ends by itself when it takes more memory than it may, and the end says why', async () => {
     const exits = exitsOf(fixture);
     const uuid = await start('exec tail /dev/zero', {
-      limits: { memory: 32, cpu: 100, disk: 64, swap: 0 },
+      limits: { ...UNLIMITED, memory: 32, cpu: 100, disk: 64 },
     });
     await eventually('it is reported', async () => exits.has(uuid));
     const { exitCode, oomKilled } = exits.get(uuid) ?? {};
@@ -44,7 +54,7 @@ describe('a server in Docker that takes what it can get', {
   it('may swap as much as it was given and no more, none unless it was', async () => {
     const { SwapLimit: isLimited } = JSON.parse(await fixture.dockerd.call('GET', '/info'));
     for (const swap of [0, 64, -1]) {
-      const limits = { memory: 100, cpu: 100, disk: 64, swap };
+      const limits = { ...UNLIMITED, memory: 100, cpu: 100, disk: 64, swap };
       const server = await startShell(fixture, { limits });
       const id = await idOf(fixture, server.uuid);
       const { HostConfig: host } = JSON.parse(
@@ -55,6 +65,58 @@ describe('a server in Docker that takes what it can get', {
       assert.equal(host.MemorySwap, allowed, `${swap} MiB`);
       if (isLimited && swap >= 0) assert.equal(await swapOfKernel(server), swap * MIB);
       await server.remove();
+    }
+  });
+
+  it('has the weight of disks, the cores and the way to end that it was given', async () => {
+    const { CgroupVersion: cgroup } = JSON.parse(await fixture.dockerd.call('GET', '/info'));
+    const limits = { ...UNLIMITED, memory: 64, io: 900, cores: '0', oom: false };
+    const server = await startShell(fixture, { limits });
+    const id = await idOf(fixture, server.uuid);
+    const { HostConfig: host } = JSON.parse(
+      await fixture.dockerd.call('GET', `/containers/${id}/json`),
+    );
+    assert.equal(host.CpusetCpus, '0');
+    assert.match((await server.run('cat /proc/self/status')).output, /^Cpus_allowed_list:\s+0$/m);
+    // Docker gives up on what the kernel does not have: the weight without a scheduler for it, the switch with cgroup 2.
+    assert.ok([0, 900].includes(host.BlkioWeight), `weight ${host.BlkioWeight}`);
+    if (cgroup === '1') assert.equal(host.OomKillDisable, true);
+    await server.remove();
+  });
+
+  it('starts on no core that the host lacks, and says so', async () => {
+    const limits = { ...UNLIMITED, cores: '4000' };
+    await assert.rejects(start('true', { limits }), /cpu/i);
+  });
+
+  it('has no limit of memory, processor and disk at 0', async () => {
+    const server = await startShell(fixture, { limits: UNLIMITED });
+    const id = await idOf(fixture, server.uuid);
+    const { HostConfig: host } = JSON.parse(
+      await fixture.dockerd.call('GET', `/containers/${id}/json`),
+    );
+    assert.deepEqual([host.Memory, host.CpuQuota, host.NanoCpus ?? 0], [0, 0, 0]);
+    assert.match((await server.run('ulimit -f')).output, /unlimited/);
+    await server.remove();
+  });
+
+  it('sees a folder that the host offers, and writes to it only where it may', async () => {
+    const shared = mkdtempSync(join(tmpdir(), 'pcl-mount-'));
+    try {
+      writeFileSync(join(shared, 'map'), 'de_dust2');
+      chmodSync(shared, 0o777);
+      const mounts = [
+        { source: shared, target: '/home/container/maps', readOnly: true },
+        { source: shared, target: '/shared', readOnly: false },
+      ];
+      const server = await startShell(fixture, { mounts });
+      assert.match((await server.run('cat /home/container/maps/map')).output, /de_dust2/);
+      assert.notEqual((await server.run('touch /home/container/maps/file')).status, 0);
+      assert.equal((await server.run('touch /shared/file')).status, 0);
+      assert.ok(readdirSync(shared).includes('file'));
+      await server.remove();
+    } finally {
+      rmSync(shared, { recursive: true, force: true });
     }
   });
 
@@ -79,7 +141,7 @@ describe('a server in Docker that takes what it can get', {
 
   it('gets its share of the processors, however many of it ask', async () => {
     const uuid = await start('while :; do :; done & while :; do :; done & while :; do :; done', {
-      limits: { memory: 32, cpu: 40, disk: 64, swap: 0 },
+      limits: { ...UNLIMITED, memory: 32, cpu: 40, disk: 64 },
     });
     const seen: Usage[] = [];
     const stop = fixture.engine.watchUsage(uuid, (usage) => seen.push(usage));
@@ -92,7 +154,7 @@ describe('a server in Docker that takes what it can get', {
 
   it('fills no disk: no file grows past the limit, and their sum ends it', async () => {
     const limitMib = 8;
-    const limits = { memory: 32, cpu: 50, disk: limitMib, swap: 0 };
+    const limits = { ...UNLIMITED, memory: 32, cpu: 50, disk: limitMib };
     const filler = 'dd if=/dev/zero of=big bs=1M count=100; i=0; while :; do i=$((i + 1));';
     const uuid = await start(`${filler} dd if=/dev/zero of=f$i bs=1M count=1 2>/dev/null; done`, {
       limits,

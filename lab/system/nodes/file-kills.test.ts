@@ -157,7 +157,11 @@ describe('a node that is killed', { skip: skipUnless(['postgres']) }, () => {
     const post = (path: string, body: object) =>
       host.call(path, { method: 'POST', body: JSON.stringify(body), headers: JSON_TYPE });
     await post('/archive', { paths: ['from'], to: 'all.zip', format: 'zip' });
-    await eventually('it is packed', async () => existsSync(join(host.folder, 'all.zip')), PATIENCE_MS);
+    await eventually(
+      'it is packed',
+      async () => existsSync(join(host.folder, 'all.zip')),
+      PATIENCE_MS,
+    );
     const unpack = post('/unpack', { path: 'all.zip', to: 'to' }).catch(() => undefined);
     const target = join(host.folder, 'to', 'from');
     const count = (): number => (existsSync(target) ? readdirSync(target).length : 0);
@@ -190,12 +194,21 @@ describe('a node that is killed', { skip: skipUnless(['postgres']) }, () => {
       const names = readdirSync(join(host.folder, from));
       for (let at = 0; at < names.length; at += 50) {
         const some = names.slice(at, at + 50);
-        const body = { moves: some.map((name) => ({ from: `${from}/${name}`, to: `${to}/${name}` })) };
-        await host.call('/move', { method: 'POST', body: JSON.stringify(body), headers: JSON_TYPE });
+        const body = {
+          moves: some.map((name) => ({ from: `${from}/${name}`, to: `${to}/${name}` })),
+        };
+        await host.call('/move', {
+          method: 'POST',
+          body: JSON.stringify(body),
+          headers: JSON_TYPE,
+        });
       }
     };
     const running = moves('a', 'b').catch(() => undefined);
-    await eventually('some were moved', async () => readdirSync(join(host.folder, 'b')).length > 20);
+    await eventually(
+      'some were moved',
+      async () => readdirSync(join(host.folder, 'b')).length > 20,
+    );
     await host.kill('node');
     // A call that the node never answers is given up.
     await Promise.race([running, delay(PATIENCE_MS, undefined, { ref: false })]);

@@ -1,139 +1,25 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { test, type TestContext } from 'node:test';
+import { test } from 'node:test';
 import { PASSWORD } from '@portcullis/control/accounts/testing.ts';
-import { hashPassword } from '@portcullis/control/accounts/prove.ts';
-import { listen } from '@portcullis/control/db/listen.ts';
-import { addNode, addServer, uuidOf } from '@portcullis/control/game-servers/testing/servers.ts';
 import { dataOf } from '@portcullis/control/testing/client.ts';
-import { startEnvironment, type TestEnvironment } from '@portcullis/control/testing/fixture.ts';
-import { createNode } from '@portcullis/node/create-node.ts';
-import { FakeEngine } from '@portcullis/node/engine/fake.ts';
-import { EGG } from '@portcullis/node/testing/eggs.ts';
+import type { TestEnvironment } from '@portcullis/control/testing/fixture.ts';
 import { sql } from 'kysely';
 import { skipUnless } from '../../requirements.ts';
 import { eventually } from '../stack-fixture.ts';
-
-const ACCOUNT = '/api/portal/account';
-const UUID = uuidOf(1);
-const log = { debug() {}, info() {}, warn() {}, error() {} };
-
-interface World extends TestEnvironment {
-  readonly port: number;
-  /** The folder of the server. */
-  readonly folder: string;
-  /** A folder of the client. */
-  readonly home: string;
-  /** Runs commands of OpenSSH's sftp; rejects with what it wrote if one fails. */
-  sftp(commands: string, person?: string): Promise<string>;
-  /** Begins it, for what goes on meanwhile. */
-  begin(): ChildProcess;
-}
-
-/** Control with its database, a node over the link, and a client that has an SFTP password of a member. */
-async function start(t: TestContext): Promise<World> {
-  const env = await startEnvironment(t);
-  const home = mkdtempSync(join(tmpdir(), 'portcullis-sftp-'));
-  const stateDir = join(home, 'node');
-  mkdirSync(stateDir);
-  const credential = await addNode(env.db, 'node-1');
-  await addServer(env.db, { number: 1, built: false });
-  const egg = JSON.stringify({ ...EGG, fileDenylist: ['locked.yml'] });
-  await sql`update eggs set egg = ${egg}::jsonb`.execute(env.db);
-  await sql`update people set password_hash = ${await hashPassword(PASSWORD)}`.execute(env.db);
-  const listener = listen(env.databaseUrl, ['portcullis_access', 'portcullis_nodes'], (channel) => {
-    const access = { kind: 'node.access' } as const;
-    const assignments = { kind: 'node.assignments', nodes: ['node-1'] } as const;
-    env.nodes.control.notify(channel === 'portcullis_access' ? access : assignments);
-  });
-  const node = createNode({
-    name: 'node-1',
-    link: env.nodes.connect({ kind: 'node', name: 'node-1' }, credential),
-    engine: new FakeEngine(),
-    stateDir,
-    accounts: null,
-    applyConfigFiles: async () => [],
-    sftp: { host: '127.0.0.1', port: 0 },
-    log,
-  });
-  node.start();
-  t.after(async () => {
-    await node.stop();
-    await listener.stop();
-    rmSync(home, { recursive: true, force: true });
-  });
-  const folder = join(stateDir, 'servers', UUID);
-  await eventually('the server is built', async () => {
-    const { rows } = await sql`select from game_servers where build_state = 'built'`.execute(
-      env.db,
-    );
-    return rows.length > 0;
-  });
-  const port = (await node.sftpPort) ?? 0;
-  writeFileSync(join(home, 'ask'), '#!/bin/sh\nexec cat "$0.secret"\n', { mode: 0o700 });
-  await makePassword(env, home);
-  const begin = (person = 'member', batch = true): ChildProcess => {
-    const options = ['StrictHostKeyChecking=no', `UserKnownHostsFile=${join(home, 'known')}`];
-    const args = [...options, 'BatchMode=no', 'ConnectTimeout=20'].flatMap((one) => ['-o', one]);
-    const user = `${person}@acme.example.${UUID.slice(0, 8)}`;
-    return spawn(
-      'sftp',
-      [...args, '-q', '-P', String(port), ...(batch ? ['-b', '-'] : []), `${user}@127.0.0.1`],
-      {
-        cwd: home,
-        env: {
-          ...process.env,
-          SSH_ASKPASS: join(home, 'ask'),
-          SSH_ASKPASS_REQUIRE: 'force',
-          SSH_AUTH_SOCK: '',
-          HOME: home,
-        },
-      },
-    );
-  };
-  return {
-    ...env,
-    port,
-    folder,
-    home,
-    begin: () => begin('member', false),
-    async sftp(commands, person) {
-      const client = begin(person);
-      client.stdin?.on('error', () => undefined).end(`${commands}\n`);
-      const output = Promise.all([
-        text(client.stdout as NodeJS.ReadableStream),
-        text(client.stderr as NodeJS.ReadableStream),
-      ]);
-      const [code] = (await once(client, 'exit')) as [number | null];
-      const written = (await output).join('');
-      if (code !== 0) throw new Error(`sftp ended with ${code}: ${written}`);
-      return written;
-    },
-  };
-}
-
-async function makePassword(env: TestEnvironment, home: string): Promise<number> {
-  const json = { name: 'laptop', days: 30, password: PASSWORD };
-  const reply = await env.session('member').post(`${ACCOUNT}/sftp-passwords`, json);
-  assert.equal(reply.status, 201, reply.text);
-  const { id, password } = dataOf<{ id: number; password: string }>(reply);
-  writeFileSync(join(home, 'ask.secret'), password);
-  return id;
-}
+import { ACCOUNT, startSftpWorld, type SftpWorld, UUID } from './sftp-world.ts';
 
 /** Gives the member a role by which it keeps no right but these. */
 async function setRights(env: TestEnvironment, rights: readonly string[]): Promise<void> {
@@ -153,7 +39,7 @@ async function setRights(env: TestEnvironment, rights: readonly string[]): Promi
 test('OpenSSH puts, lists, gets, resumes, renames and deletes', {
   skip: skipUnless(['sshd']),
 }, async (t) => {
-  const world = await start(t);
+  const world = await startSftpWorld(t);
   const { home, folder, sftp } = world;
   const large = Buffer.alloc(3 * 1024 * 1024 + 17, 'portcullis');
   writeFileSync(join(home, 'large'), large);
@@ -181,7 +67,7 @@ test('OpenSSH puts, lists, gets, resumes, renames and deletes', {
 test('a public key connects, and one that is deleted does not', {
   skip: skipUnless(['sshd']),
 }, async (t) => {
-  const world = await start(t);
+  const world = await startSftpWorld(t);
   const { home, sftp } = world;
   rmSync(join(home, 'ask.secret'));
   await assert.rejects(sftp('ls'), /Permission denied|closed/);
@@ -205,7 +91,7 @@ test('a public key connects, and one that is deleted does not', {
   await assert.rejects(sftpWithKey(world, file), /Permission denied/);
 });
 
-async function sftpWithKey({ home, port }: World, file: string): Promise<void> {
+async function sftpWithKey({ home, port }: SftpWorld, file: string): Promise<void> {
   const options = [
     'StrictHostKeyChecking=no',
     `UserKnownHostsFile=${join(home, 'known')}`,
@@ -232,7 +118,7 @@ async function sftpWithKey({ home, port }: World, file: string): Promise<void> {
 test('rights, the denylist, links and the quota hold', {
   skip: skipUnless(['sshd']),
 }, async (t) => {
-  const world = await start(t);
+  const world = await startSftpWorld(t);
   const { home, folder, sftp } = world;
   writeFileSync(join(home, 'file'), 'mine');
   writeFileSync(join(folder, 'locked.yml'), 'locked');
@@ -291,7 +177,7 @@ test('rights, the denylist, links and the quota hold', {
 test('a session ends with its rights, and with its password', {
   skip: skipUnless(['sshd']),
 }, async (t) => {
-  const world = await start(t);
+  const world = await startSftpWorld(t);
   const { folder } = world;
   writeFileSync(join(folder, 'there'), 'before');
   const ways: readonly (() => Promise<unknown>)[] = [

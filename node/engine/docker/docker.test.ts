@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { UNLIMITED } from '@portcullis/core/game-servers/power.ts';
 import type { InstanceSpec } from '../engine.ts';
 import { renderContainer, renderInstall } from './container/container.ts';
 import { chooseVersion, parseDockerHost } from './api/client.ts';
@@ -96,13 +97,14 @@ describe('the Docker engine', () => {
       fallbackCommand: null,
       env: { STARTUP: './game --name "a b"', EMPTY: '' },
       folder: '/srv/a:b',
-      limits: { memory: 1000, cpu: 150, disk: 10, swap: 0 },
+      limits: { ...UNLIMITED, memory: 1000, cpu: 150, disk: 10 },
       pidsLimit: 99,
       capabilities: ['NET_BIND_SERVICE'],
       ports: [
         { ip: '192.0.2.1', port: 25565, protocol: 'tcp' },
         { ip: '192.0.2.1', port: 25565, protocol: 'udp' },
       ],
+      mounts: [{ source: '/srv/maps', target: '/maps', readOnly: true }],
     };
     const owner = { uid: 7, gid: 8 };
     const made = renderContainer(new Names('node-1'), spec, {
@@ -114,6 +116,14 @@ describe('the Docker engine', () => {
     }) as {
       readonly HostConfig: Readonly<Record<string, unknown>>;
     };
+    const mounts = made.HostConfig['Mounts'] as readonly object[];
+    assert.deepEqual(mounts.at(-1), {
+      Type: 'bind',
+      Source: '/srv/maps',
+      Target: '/maps',
+      ReadOnly: true,
+      BindOptions: { Propagation: 'rprivate', NonRecursive: true },
+    });
     assert.equal('Entrypoint' in made || 'Cmd' in made, false, 'the image’s own command');
     const { HostConfig: host, ...rest } = made;
     assert.deepEqual(
@@ -151,6 +161,9 @@ describe('the Docker engine', () => {
         CpuPeriod: 100_000,
         CpuQuota: 150_000,
         PidsLimit: 99,
+        BlkioWeight: 500,
+        CpusetCpus: '',
+        OomKillDisable: false,
         ReadonlyRootfs: true,
         Tmpfs: { '/tmp': 'rw,exec,nosuid,nodev,size=100m,mode=1777' },
         PortBindings: {
@@ -171,7 +184,7 @@ describe('the Docker engine', () => {
 
   it('gives a server its swap beyond its memory, none without, and all of the host with -1', () => {
     const swapOf = (swap: number): number => {
-      const given = limitsOf({ memory: 8192, cpu: 100, disk: 8, swap });
+      const given = limitsOf({ ...UNLIMITED, memory: 8192, cpu: 100, disk: 8, swap });
       const [memory, total] = [given['Memory'], given['MemorySwap']] as [number, number];
       return total < 0 ? total : (total - memory) / 2 ** 20;
     };
@@ -179,7 +192,7 @@ describe('the Docker engine', () => {
   });
 
   it('gives an install enough memory for a small server, and the memory of a large one', () => {
-    const small = limitsOf({ memory: 64, cpu: 20, disk: 8, swap: 0 });
+    const small = limitsOf({ ...UNLIMITED, memory: 64, cpu: 20, disk: 8 });
     assert.equal(small['MemoryReservation'], 1024 * 2 ** 20);
     assert.equal(small['CpuQuota'], 100_000);
     assert.deepEqual((small['Ulimits'] as object[])[1], {
@@ -187,7 +200,7 @@ describe('the Docker engine', () => {
       Soft: 8 * 2 ** 20,
       Hard: 8 * 2 ** 20,
     });
-    const large = limitsOf({ memory: 8192, cpu: 400, disk: 8, swap: 0 });
+    const large = limitsOf({ ...UNLIMITED, memory: 8192, cpu: 400, disk: 8 });
     assert.equal(large['MemoryReservation'], 8192 * 2 ** 20);
     assert.equal(large['CpuQuota'], 400_000);
   });

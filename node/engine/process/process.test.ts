@@ -15,6 +15,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, describe, it } from 'node:test';
+import { UNLIMITED } from '@portcullis/core/game-servers/power.ts';
 import type { Instance, InstanceSpec } from '../engine.ts';
 import { engineSuite, GAME } from '../suite.ts';
 import { InstanceFolder } from './instance-folder.ts';
@@ -45,7 +46,8 @@ describe('the process engine', () => {
       fallbackCommand: null,
       env: {},
       folder,
-      limits: { memory: 64, cpu: 100, disk: 1, swap: 0 },
+      mounts: [],
+      limits: { ...UNLIMITED, memory: 64, cpu: 100, disk: 1 },
       pidsLimit: 64,
       capabilities: [],
       ports: [],

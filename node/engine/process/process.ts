@@ -82,6 +82,9 @@ export class ProcessEngine implements Engine {
 
   async create(spec: InstanceSpec): Promise<void> {
     this.#entrypointOf(spec.image);
+    if (spec.mounts.length > 0) {
+      throw new EngineError('refused', 'A plain process sees no mounts: they need Docker.');
+    }
     await this.#accountOf(spec);
     const folder = this.#folder(spec.uuid);
     if (folder.isAlive()) throw new EngineError('refused', 'The server runs already.');

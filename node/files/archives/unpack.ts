@@ -139,9 +139,7 @@ class Unpacker {
         if (before !== null) gate.require('file.update');
         // The owner can always read and write what it unpacked.
         const wanted = (mode ?? FILE_MODE) | 0o600;
-        await writeDraft(gate, draft, wanted, async (handle) =>
-          this.#fill(handle, await content()),
-        );
+        await writeDraft(gate, draft, wanted, (handle) => this.#fill(handle, content));
         await gate.files.changes.run(async () =>
           publish(draft, place, (await present(place)) !== null),
         );
@@ -149,11 +147,12 @@ class Unpacker {
     );
   }
 
-  async #fill(handle: FileHandle, content: AsyncIterable<Uint8Array>): Promise<void> {
+  async #fill(handle: FileHandle, content: ArchiveEntry['content']): Promise<void> {
     const sink = new QuotaSink(handle, this.#gate.files.quota, this.#job);
     try {
       await sink.begin();
-      for await (const chunk of content) {
+      // Read from at once, because it may fail at once.
+      for await (const chunk of await content()) {
         this.#bytes += chunk.length;
         this.#requireNoBomb();
         await sink.write(chunk);

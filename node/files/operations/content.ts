@@ -101,7 +101,11 @@ export async function present({ path, folder, name }: Place) {
 }
 
 /** Throws unless a file has this tag; null: any. */
-export async function requireExpected(gate: Gate, place: Place, expected: string | null): Promise<void> {
+export async function requireExpected(
+  gate: Gate,
+  place: Place,
+  expected: string | null,
+): Promise<void> {
   if (expected === null) return;
   const found = await presentTag(gate, place);
   if (found === expected) return;

@@ -27,8 +27,11 @@ export interface OpenFile {
   setSize(size: number): Promise<void>;
   setMode(mode: number): void;
   stat(): Promise<FileEntry>;
-  /** Waits for writes that run. `isWhole` false: its door was lost, or its right has ended. */
-  close(end: 'whole' | 'lost' | 'forbidden'): Promise<void>;
+  /**
+   * Waits for writes that run. `lost`: its door was; `forbidden`: its right has ended. Returns whether what was written is under
+   * its name now.
+   */
+  close(end: 'whole' | 'lost' | 'forbidden'): Promise<boolean>;
 }
 
 /** Opens a file to read it. */
@@ -76,9 +79,10 @@ class ReadFile implements OpenFile {
     return describeEntry(this.#path.at(-1) ?? '', stat, { denied: false, content: null });
   }
 
-  async close(): Promise<void> {
+  async close(): Promise<boolean> {
     await this.#handle.close();
     this.#closed.resolve();
+    return false;
   }
 }
 
@@ -236,7 +240,7 @@ class DraftFile implements OpenFile {
   /**
    * A client that is lost goes on where a new file ended, so that one stays; a file that was there before stays as it was.
    */
-  async close(end: 'whole' | 'lost' | 'forbidden'): Promise<void> {
+  async close(end: 'whole' | 'lost' | 'forbidden'): Promise<boolean> {
     await Promise.allSettled(this.#running);
     const isKept = end === 'whole' ? !this.#hasFailed : end === 'lost' && this.#before === null;
     this.#end.resolve(isKept);
@@ -247,6 +251,7 @@ class DraftFile implements OpenFile {
         'The file was not written, because a part of it was not.',
       );
     }
+    return isKept;
   }
 
   /** Counts what is used of the quota; once. */

@@ -155,6 +155,7 @@ const FILE_CALLS: ReadonlySet<string> = new Set(['write', 'fsync', 'fdatasync', 
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there',
   ECONNRESET: 'it was ended before the file was whole',
+  ERR_STREAM_PREMATURE_CLOSE: 'it was ended before the file was whole',
   ETIMEDOUT: 'nothing answers there',
   EHOSTUNREACH: 'nothing answers there',
   ENETUNREACH: 'there is no way to it',

@@ -102,11 +102,7 @@ export async function expireUploads(gate: Gate, nowMs: number): Promise<void> {
 }
 
 /** Throws unless the caller may write a file at this path as it is now. */
-async function requireWritable(
-  gate: Gate,
-  path: FilePath,
-  expected: string | null,
-): Promise<void> {
+async function requireWritable(gate: Gate, path: FilePath, expected: string | null): Promise<void> {
   const isThere = await exists(gate, path);
   if (!isThere) {
     gate.require('file.create');
@@ -220,21 +216,24 @@ class UploadSink {
   }
 
   asStream(): Writable {
-    const write = (chunks: readonly Buffer[], done: (error?: Error) => void): void => {
-      this.#write(chunks).then(
-        () => done(),
-        (error: unknown) => done(error as Error),
-      );
-    };
     return new Writable({
       highWaterMark: BUFFER_BYTES,
-      write: (chunk: Buffer, _encoding, done) => write([chunk], done),
-      writev: (chunks, done) =>
-        write(
-          chunks.map(({ chunk }) => chunk as Buffer),
-          done,
-        ),
+      write: (chunk: Buffer, _encoding, done) => void this.#writeThen([chunk], done),
+      writev: (chunks, done) => {
+        const all = chunks.map(({ chunk }) => chunk as Buffer);
+        void this.#writeThen(all, done);
+      },
     });
+  }
+
+  async #writeThen(chunks: readonly Buffer[], done: (error?: Error) => void): Promise<void> {
+    let failure: Error | undefined;
+    try {
+      await this.#write(chunks);
+    } catch (error) {
+      failure = error as Error;
+    }
+    done(failure);
   }
 
   /** Counts what was written as used. */

@@ -1,10 +1,6 @@
 import { PassThrough, Readable } from 'node:stream';
 import { formatPath } from '@portcullis/core/game-servers/files/path.ts';
-import type {
-  FileAnswerOf,
-  FileOperationOf,
-  FileRange,
-} from '@portcullis/link/messages/files.ts';
+import type { FileAnswerOf, FileOperationOf, FileRange } from '@portcullis/link/messages/files.ts';
 import type { OpenFile } from '../../server-folder/folder.ts';
 import { packInto } from '../archives/pack.ts';
 import type { Gate } from '../gate.ts';

@@ -1,5 +1,6 @@
 import {
   Layers,
+  Library,
   type LucideIcon,
   Network,
   Server,
@@ -11,6 +12,7 @@ import {
 import type { LinkProps } from '@tanstack/react-router';
 import { messages } from '../messages/index.ts';
 import { useRole } from '../session/rights.ts';
+import type { Role } from '../session/roles.ts';
 import { useSession } from '../session/session.ts';
 
 /** An entry of the navigation. README.md says how to add one. */
@@ -24,6 +26,8 @@ export interface Area {
   readonly isForPeople?: boolean;
   /** It shows all organisations, to operators. */
   readonly isForOperators?: boolean;
+  /** The role in the organisation that it is of use to; operators see it without one, too. */
+  readonly needs?: Role;
   /** Below the areas of the organisation, where it is the person's own. */
   readonly isInFoot?: boolean;
 }
@@ -39,6 +43,14 @@ const AREAS: readonly Area[] = [
     isForPeople: true,
   },
   { path: '/servers', title: messages.servers.title, icon: Server, letter: 's' },
+  {
+    path: '/library',
+    title: messages.shell.library,
+    icon: Library,
+    letter: 'l',
+    isForPeople: true,
+    needs: 'owner',
+  },
   {
     path: '/settings',
     title: messages.settings.title,
@@ -67,9 +79,11 @@ const AREAS: readonly Area[] = [
 /** The areas of the navigation for whoever is signed in. */
 export function useAreas(): readonly Area[] {
   const { people, person } = useSession();
-  const isGuest = useRole() === 'guest';
+  const role = useRole();
+  const isGuest = role === 'guest';
   return AREAS.filter(
-    ({ path, isForPeople, isForOperators, isInFoot }) =>
+    ({ path, isForPeople, isForOperators, isInFoot, needs }) =>
+      (needs === undefined || needs === role || person?.operator === true) &&
       (!isGuest || path === '/servers' || isForOperators === true || isInFoot === true) &&
       (isForPeople !== true || people !== null) &&
       (isForOperators !== true || person?.operator === true),
@@ -79,7 +93,8 @@ export function useAreas(): readonly Area[] {
 /** Whether the page at this path shows one organisation. */
 export function isOfOrganisation(pathname: string): boolean {
   return !AREAS.some(
-    ({ path, isForOperators, isInFoot }) =>
-      (isForOperators === true || isInFoot === true) && pathname.startsWith(path),
+    ({ path, isForOperators, isInFoot, needs }) =>
+      (isForOperators === true || isInFoot === true || needs !== undefined) &&
+      pathname.startsWith(path),
   );
 }

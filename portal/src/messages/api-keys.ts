@@ -21,6 +21,7 @@ export const apiKeyMessages = {
     'game-servers.manage': 'Control servers',
     'game-servers.files': 'Files of servers',
     'game-servers.settings': 'People of servers',
+    'game-servers.create': 'Make servers',
   } as Readonly<Record<string, string>>,
   abilityText: {
     'firewall.read': 'Addresses, rules, filters, drops',
@@ -30,6 +31,7 @@ export const apiKeyMessages = {
     'game-servers.manage': 'Power, commands, reinstall',
     'game-servers.files': 'Read and change files',
     'game-servers.settings': 'People, rights, activity',
+    'game-servers.create': 'Make and delete, in the quota',
   } as Readonly<Record<string, string>>,
   servers: 'Servers that it can see',
   allServers: 'All of them',

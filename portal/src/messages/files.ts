@@ -157,6 +157,7 @@ export const filesMessages = {
     urlText: 'The host of the server fetches it, so it need not go through your computer.',
     name: 'Name',
     nameText: 'The name that it gets here; empty: the one of the address.',
+    taken: 'There is something with this name already. Choose another one.',
     noUrl: 'An address begins with http:// or https://.',
     submit: 'Fetch',
   },

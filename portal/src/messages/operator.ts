@@ -145,7 +145,7 @@ export const operatorMessages = {
     add: 'Create a server',
     about: (egg: string, node: string, place: string) => `${egg} on ${node}, ${place}`,
     limits: (memory: string, cpu: string, disk: string) =>
-      `${memory} MiB memory, ${cpu} % of a core, ${disk} MiB disk`,
+      `${memory} MiB memory, ${cpu} % of a core, ${disk} MiB disk (0: no limit)`,
     states: {
       waiting: 'Waits for its node',
       building: 'Is being built',
@@ -166,7 +166,9 @@ export const operatorMessages = {
     remove: 'Delete',
     removeOf: (name: string) => `Delete ${name}`,
     removeText:
-      'Its node stops it for good. Its files stay on the node until they are purged there. This cannot be undone.',
+      'Its node stops it, and keeps its files for some days. Until then it can be restored on the page of the fleet.',
+    move: 'Pass on',
+    moveOf: (name: string) => `Pass ${name} to another organisation`,
     ask: (act: string, name: string) => `${act} ${name}?`,
     ofFleet: 'It comes from the fleet file. Change it there.',
     none: { title: 'No game servers', text: 'Create one from an egg of the library.' },
@@ -290,6 +292,12 @@ export const operatorMessages = {
     memory: 'Memory, MiB',
     disk: 'Disk, MiB',
     givenPorts: 'Ports for game servers',
+    keepDays: 'Keeps deleted servers, days (-1: for ever)',
+    mounts: 'Mounts, one a line',
+    mountsText:
+      'Name, folder of the host, place in the container, ro or rw, and eggs if only theirs may have it. The node has to offer the folder (--mounts).',
+    sftpHost: 'Host of SFTP',
+    sftpHostText: 'games.example.net, or the first address',
     exporters: 'Routers',
     exportersText:
       'One a line, with its sampling rate and the destinations of which it is believed: 192.0.2.1 1:1000 of 203.0.113.0/24, or of all.',

@@ -20,6 +20,7 @@ export const serverMessages = {
   servers: {
     title: 'Game servers',
     create: 'Create a server',
+    make: 'New server',
     lead: 'The state of each server, as its node reports it.',
     search: 'Search: name, address:port, service, node, game',
     filter: 'Show',
@@ -71,6 +72,7 @@ export const serverMessages = {
       history: 'Crashes and attacks',
       ports: 'Ports',
       build: 'Build',
+      sftp: 'SFTP',
       people: 'People',
       activity: 'Activity',
       settings: 'Settings',
@@ -82,7 +84,7 @@ export const serverMessages = {
       network: 'Network since start',
       uptime: 'Uptime',
       of: (limit: string) => `of ${limit}`,
-      cores: (percent: number) => `of ${percent} %`,
+      unlimited: 'no limit',
       sent: (bytes: string) => `sent ${bytes}`,
       received: (bytes: string) => `received ${bytes}`,
       use: (what: string, share: string) => `${what}: ${share} of its limit`,
@@ -157,6 +159,7 @@ export const serverMessages = {
       received: 'Received',
       sent: 'Sent',
       limit: (limit: string) => `The dashed line is the limit, ${limit}.`,
+      noLimit: 'No limit',
       chart: (what: string, now: string | null) =>
         now === null ? `${what} over the last day` : `${what} over the last day, ${now} at last`,
       empty: {
@@ -208,7 +211,11 @@ export const serverMessages = {
       facts: { state: 'State', egg: 'Game', node: 'Node', epoch: 'Times built', limits: 'Limits' },
       times: (count: number) => (count === 1 ? 'once' : `${count} times`),
       limits: (memory: number, cpu: number, disk: number) =>
-        `${memory} MiB memory, ${cpu} % CPU, ${disk} MiB disk`,
+        [
+          memory > 0 ? `${memory} MiB memory` : 'memory without limit',
+          cpu > 0 ? `${cpu} % CPU` : 'CPU without limit',
+          disk > 0 ? `${disk} MiB disk` : 'disk without limit',
+        ].join(', '),
       log: 'Install output',
       noLog: 'There is no output: the game needs no install, or its install wrote nothing.',
     },

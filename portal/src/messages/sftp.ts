@@ -23,4 +23,24 @@ export const sftpMessages = {
   removeOf: (name: string) => `Delete ${name}`,
   removeTitle: (name: string) => `Delete “${name}”?`,
   removeText: 'It no longer connects, and what is connected by it ends now.',
+  /** The page of a server. */
+  place: {
+    title: 'Connect by SFTP',
+    lead: 'With FileZilla, WinSCP or any other program for SFTP. Links in the folder are shown and not followed.',
+    refused: 'SFTP is not open to you',
+    none: {
+      title: 'No SFTP',
+      text: 'The node of this server serves no SFTP, or has not reported it yet.',
+    },
+    copy: 'Copy the address',
+    host: 'Host',
+    port: 'Port',
+    user: 'User',
+    anyUser: (server: string) => `email of the person, then .${server}`,
+    hostKey: 'Key of the host',
+    hostKeyText:
+      'At the first connection your program shows the key of the host. Accept it only if it is this one.',
+    access: 'You connect with an SSH key or an SFTP password.',
+    account: 'Add one to your account',
+  },
 } as const;

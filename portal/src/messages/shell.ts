@@ -67,6 +67,7 @@ export const shellMessages = {
   },
   shell: {
     operator: 'Operator',
+    library: 'Library',
     organisation: 'Organisation',
     noOrganisation: 'No organisation',
     actingFor: (slug: string) => `Operator in ${slug}`,

@@ -49,7 +49,8 @@ export async function putFile(
   const isFolder = onPath(file, () => statSync(file).isDirectory());
   const found = isFolder ? [...filesIn(file, path)] : [localFile(file, path)];
   const slice = await findUuid(client, server);
-  const wanted = isFolder && options.resume !== false ? await without(client, slice, path, found) : found;
+  const wanted =
+    isFolder && options.resume !== false ? await without(client, slice, path, found) : found;
   const upload = new Upload({ client, transfers, slice, options, files: wanted });
   await upload.run();
   report(wanted, found.length - wanted.length, options);

@@ -1,4 +1,4 @@
-import type { ServerLimits } from '@portcullis/core/game-servers/power.ts';
+import type { ServerLimits, ServerMount } from '@portcullis/core/game-servers/power.ts';
 import type { InstallSpec, InstanceSpec, PublishedPort } from '../../engine.ts';
 import type { FolderOwner } from '../../folder-owner.ts';
 import { type Names, type Role, ROLE_LABEL, SERVER_LABEL } from '../labels.ts';
@@ -56,7 +56,11 @@ export function renderContainer(
       // A game that is process 1 and handles no signal would ignore INT and TERM.
       Init: !hasInit,
       ConsoleSize: [TERMINAL.rows, TERMINAL.columns],
-      Mounts: [mount(spec.folder, SERVER_FOLDER), ...files.map(mountReadOnly)],
+      Mounts: [
+        mount(spec.folder, SERVER_FOLDER),
+        ...files.map(mountReadOnly),
+        ...spec.mounts.map(mountOffered),
+      ],
       // It is an account of its own already, which owns its folder; a namespace would map it to another.
       ...(isMapped ? { UsernsMode: 'host' } : {}),
       ReadonlyRootfs: true,
@@ -121,6 +125,12 @@ function mount(source: string, target: string): object {
   return { Type: 'bind', Source: source, Target: target, BindOptions: { Propagation: 'rprivate' } };
 }
 
+/** A folder that the node offers, without what is mounted in it: that was not offered. */
+function mountOffered({ source, target, readOnly }: ServerMount): object {
+  const options = { Propagation: 'rprivate', NonRecursive: true };
+  return { Type: 'bind', Source: source, Target: target, ReadOnly: readOnly, BindOptions: options };
+}
+
 function mountReadOnly({ source, target }: ReadOnlyFile): object {
   return { ...mount(source, target), ReadOnly: true };
 }
@@ -157,6 +167,9 @@ function renderLimits(limits: ServerLimits, pidsLimit: number): Record<string, u
       ? { CpuPeriod: CPU_PERIOD_US, CpuQuota: (limits.cpu * CPU_PERIOD_US) / 100 }
       : {}),
     PidsLimit: pidsLimit,
+    BlkioWeight: limits.io,
+    CpusetCpus: limits.cores ?? '',
+    OomKillDisable: !limits.oom,
     // Open files stay unlimited: an engine with a lower limit of its own could start no container.
     Ulimits: [
       { Name: 'core', Soft: 0, Hard: 0 },

@@ -3,8 +3,11 @@ import { plainText } from '@portcullis/core/game-servers/console-text.ts';
 import { lazy, Suspense } from 'react';
 import { Notice } from '../../components/Notice.tsx';
 import { messages } from '../../messages/index.ts';
+import { useRole } from '../../session/rights.ts';
 
 const ReinstallButton = lazy(() => import('./ReinstallButton.tsx'));
+
+const DeleteServer = lazy(() => import('./make/DeleteServer.tsx'));
 
 const text = messages.server.build;
 
@@ -15,6 +18,7 @@ interface Props {
 
 /** How far its node has built the server, and what the install wrote. */
 export function BuildPanel({ server, build }: Props) {
+  const role = useRole();
   const { memory, cpu, disk } = server.limits;
   const facts = {
     state: text.states[build.state as keyof typeof text.states] ?? build.state,
@@ -31,6 +35,11 @@ export function BuildPanel({ server, build }: Props) {
           <Suspense>
             <ReinstallButton uuid={server.uuid} name={server.name} rights={build.rights} />
           </Suspense>
+          {build.own && role === 'owner' && (
+            <Suspense>
+              <DeleteServer uuid={server.uuid} name={server.name} />
+            </Suspense>
+          )}
         </div>
       </div>
       {build.reason !== null && (

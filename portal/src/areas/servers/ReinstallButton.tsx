@@ -22,6 +22,9 @@ interface Props {
 export default function ReinstallButton({ uuid, name, rights }: Props) {
   const { client } = useSession();
   const [isAsking, setAsking] = useState(false);
+  // Files that are not kept are deleted by who installs the server again.
+  const refusalOf = (files: Files): string | null =>
+    files === 'keep' ? null : rightRefusal(rights, 'file.delete');
   return (
     <>
       <RoleButton
@@ -43,7 +46,7 @@ export default function ReinstallButton({ uuid, name, rights }: Props) {
         >
           {({ values: { files }, setFieldValue }) => (
             <div className="stack">
-              <p>{text.againText}</p>
+              <p className="flat">{text.againText}</p>
               <Radio.Group
                 label={text.files}
                 value={files}
@@ -55,7 +58,8 @@ export default function ReinstallButton({ uuid, name, rights }: Props) {
                       key={one}
                       value={one}
                       label={text.fileChoices[one].label}
-                      description={text.fileChoices[one].text}
+                      description={refusalOf(one) ?? text.fileChoices[one].text}
+                      disabled={refusalOf(one) !== null}
                     />
                   ))}
                 </div>

@@ -18,20 +18,17 @@ export function ServerFacts({ server }: { readonly server: GameServerDetail }) {
         {
           name: text.memory,
           value: used && formatMib(used.memory_bytes),
-          hint: text.of(formatMib(memory)),
-          use: used && useOf(text.memory, used.memory_bytes / memory),
+          ...limited(text.memory, used?.memory_bytes ?? null, memory, formatMib),
         },
         {
           name: text.cpu,
           value: cpu === null ? null : `${cpu.toFixed(1)} %`,
-          hint: text.cores(limits.cpu),
-          use: cpu === null ? null : useOf(text.cpu, cpu / limits.cpu),
+          ...limited(text.cpu, cpu, limits.cpu, (percent) => `${percent} %`),
         },
         {
           name: text.disk,
           value: used && formatMib(used.disk_bytes),
-          hint: text.of(formatMib(disk)),
-          use: used && useOf(text.disk, used.disk_bytes / disk),
+          ...limited(text.disk, used?.disk_bytes ?? null, disk, formatMib),
         },
         {
           name: text.network,
@@ -47,8 +44,18 @@ export function ServerFacts({ server }: { readonly server: GameServerDetail }) {
   );
 }
 
-function useOf(name: string, share: number): NonNullable<Fact['use']> {
-  return { share, label: text.use(name, `${Math.round(share * 100)} %`) };
+/** The limit, and the part of it that is used; without a limit (0) there is no part. */
+function limited(
+  name: string,
+  used: number | null,
+  limit: number,
+  format: (limit: number) => string,
+): Pick<Fact, 'hint' | 'use'> {
+  if (limit === 0) return { hint: text.unlimited, use: null };
+  const share = used === null ? null : used / limit;
+  const use =
+    share === null ? null : { share, label: text.use(name, `${Math.round(share * 100)} %`) };
+  return { hint: text.of(format(limit)), use };
 }
 
 const MINUTE_MS = 60_000;

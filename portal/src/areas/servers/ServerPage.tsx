@@ -19,6 +19,7 @@ const PortsPanel = lazy(() => import('./ports/PortsPanel.tsx'));
 const ResourcesPanel = lazy(() => import('./history/ResourcesPanel.tsx'));
 const PeoplePanel = lazy(() => import('./people/PeoplePanel.tsx'));
 const ActivityPanel = lazy(() => import('./people/ActivityPanel.tsx'));
+const SftpPanel = lazy(() => import('./sftp/SftpPanel.tsx'));
 const SettingsPanel = lazy(() => import('./settings/SettingsPanel.tsx'));
 const ConsolePanel = lazy(() => import('./console/ConsolePanel.tsx'));
 
@@ -97,6 +98,7 @@ function Shown({ server, build }: Props) {
           history: <HistoryPanel uuid={uuid} ip={build.allocation.ip} />,
           ports: <PortsPanel build={build} />,
           build: <BuildPanel server={server} build={build} />,
+          sftp: <SftpPanel uuid={uuid} rights={build.rights} />,
           people: <PeoplePanel uuid={uuid} rights={build.rights} />,
           activity: <ActivityPanel uuid={uuid} rights={build.rights} />,
           settings: <SettingsPanel uuid={uuid} name={name} rights={build.rights} />,

@@ -1,5 +1,6 @@
-import { SegmentedControl } from '@mantine/core';
-import { Server } from 'lucide-react';
+import { Button, SegmentedControl } from '@mantine/core';
+import { useNavigate } from '@tanstack/react-router';
+import { Plus, Server } from 'lucide-react';
 import { lazy, useMemo, useState } from 'react';
 import { Facts } from '../../components/figures/Facts.tsx';
 import { ListPanel } from '../../components/list/ListPanel.tsx';
@@ -8,6 +9,8 @@ import { formatCount } from '../../format.ts';
 import { messages } from '../../messages/index.ts';
 import { useAttacksOfDay } from '../attacks/queries.ts';
 import { useSession } from '../../session/session.ts';
+import { useRole } from '../../session/rights.ts';
+import { useQuota } from './make/queries.ts';
 import { useServers } from './queries.ts';
 import { COLUMNS } from './server-columns.tsx';
 import { fieldsOf, FILTERS, rowsOf, type ServerFilter, type ServerRow } from './server-rows.ts';
@@ -32,6 +35,10 @@ export function ServersPage() {
   );
   const { person, organisation } = useSession();
   const isOperator = person?.operator === true && organisation !== null;
+  const isOwner = useRole() === 'owner' && !isOperator;
+  const quota = useQuota({ enabled: isOwner });
+  const canMake = isOwner && (quota.data?.limits.servers ?? 0) > 0;
+  const navigate = useNavigate();
   const rows = useMemo(() => all.filter(FILTERS[filter]), [all, filter]);
   const count = (matches: (row: ServerRow) => boolean): string =>
     formatCount(all.filter(matches).length);
@@ -63,7 +70,17 @@ export function ServersPage() {
             onChange={setFilter}
           />
         }
-        hidesEmptyTools={!isOperator}
+        hidesEmptyTools={!isOperator && !canMake}
+        {...(canMake && {
+          actions: (
+            <Button
+              leftSection={<Plus size={15} aria-hidden="true" />}
+              onClick={() => void navigate({ to: '/servers/new' })}
+            >
+              {text.make}
+            </Button>
+          ),
+        })}
         {...(isOperator && {
           add: {
             label: text.create,
@@ -73,7 +90,7 @@ export function ServersPage() {
         empty={{
           icon: Server,
           title: text.empty.title,
-          text: isOperator ? text.empty.operatorText : text.empty.text,
+          text: isOperator || canMake ? text.empty.operatorText : text.empty.text,
         }}
         none={text.none}
         columns={COLUMNS}

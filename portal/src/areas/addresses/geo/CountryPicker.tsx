@@ -1,11 +1,11 @@
 import { Button, Checkbox } from '@mantine/core';
 import { useMemo, useState } from 'react';
 import { SearchField } from '../../../components/list/SearchField.tsx';
-import { messages } from '../../../messages/index.ts';
+import { geoMessages } from '../../../messages/geo.ts';
 import { type Continent, searchCountries } from './country-names.ts';
 import { WorldMap } from './WorldMap.tsx';
 
-const text = messages.geo;
+const text = geoMessages;
 
 interface Props {
   readonly chosen: readonly string[];

@@ -1,13 +1,13 @@
 import { SegmentedControl, TagsInput } from '@mantine/core';
 import { WriteForm } from '../../../components/forms/WriteForm.tsx';
-import { messages } from '../../../messages/index.ts';
+import { geoMessages } from '../../../messages/geo.ts';
 import { usePeopleClient } from '../../../session/session.ts';
 import { SEPARATORS, splitTargets } from '../targets.ts';
 import { TargetsInput } from '../TargetsInput.tsx';
 import { CountryPicker } from './CountryPicker.tsx';
 import { findGeoMistake, type GeoDraft, inputOfGeo } from './geo-draft.ts';
 
-const text = messages.geo;
+const text = geoMessages;
 
 interface Props {
   /** Null: a new rule. */

@@ -7,6 +7,7 @@ import { RoleButton } from '../../../components/RoleButton.tsx';
 import { RoleIcon } from '../../../components/RoleIcon.tsx';
 import { WriteDialog } from '../../../components/forms/WriteDialog.tsx';
 import type { GeoRule } from '@portcullis/client/index.ts';
+import { geoMessages } from '../../../messages/geo.ts';
 import { messages } from '../../../messages/index.ts';
 import { targetOn } from '../target-on.ts';
 import { describeGeo, geoDraftOf, inputOfGeo, newGeoDraft } from './geo-draft.ts';
@@ -15,7 +16,7 @@ import { GeoSources } from './GeoSources.tsx';
 import { usePeopleClient } from '../../../session/session.ts';
 import { WorldMap } from './WorldMap.tsx';
 
-const text = messages.geo;
+const text = geoMessages;
 const LIST_MS = 15_000;
 
 /** The geo rules that apply to an address, and the form that makes one. */

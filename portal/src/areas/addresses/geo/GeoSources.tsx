@@ -1,7 +1,7 @@
 import { Anchor } from '@mantine/core';
-import { messages } from '../../../messages/index.ts';
+import { geoMessages } from '../../../messages/geo.ts';
 
-const { sources } = messages.geo;
+const { sources } = geoMessages;
 
 /** The link that the licence of the data (CC BY 4.0) asks for on pages that use it. */
 export function GeoSources() {

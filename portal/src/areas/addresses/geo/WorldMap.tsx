@@ -1,8 +1,8 @@
-import { messages } from '../../../messages/index.ts';
+import { geoMessages } from '../../../messages/geo.ts';
 import { nameOf } from './country-names.ts';
 import { WORLD, WORLD_SIZE } from './world.ts';
 
-const text = messages.geo;
+const text = geoMessages;
 const MAX_SAID = 20;
 
 interface Props {

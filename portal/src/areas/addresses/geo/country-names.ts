@@ -1,6 +1,6 @@
 import { CONTINENTS } from '@portcullis/core/net/countries.ts';
 import { searchRows } from '../../../components/list/columns.ts';
-import { messages } from '../../../messages/index.ts';
+import { geoMessages } from '../../../messages/geo.ts';
 
 const NAMES = new Intl.DisplayNames('en', { type: 'region' });
 
@@ -22,7 +22,7 @@ export interface Continent {
 /** Countries by name, in each of the continents by name. */
 const ALL: readonly Continent[] = (Object.keys(CONTINENTS) as Continent['id'][]).map((id) => ({
   id,
-  name: messages.geo.continents[id],
+  name: geoMessages.continents[id],
   countries: CONTINENTS[id]
     .map((code) => ({ code, name: nameOf(code) }))
     .toSorted((a, b) => a.name.localeCompare(b.name)),

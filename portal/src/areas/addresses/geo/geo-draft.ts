@@ -1,8 +1,8 @@
 import type { GeoRule, GeoRuleInput } from '@portcullis/client/index.ts';
-import { messages } from '../../../messages/index.ts';
+import { geoMessages } from '../../../messages/geo.ts';
 import { nameOf } from './country-names.ts';
 
-const text = messages.geo;
+const text = geoMessages;
 const MAX_ASN = 4_294_967_295;
 const MAX_NAMED = 4;
 

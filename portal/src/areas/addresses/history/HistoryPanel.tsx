@@ -7,6 +7,7 @@ import { RoleButton } from '../../../components/RoleButton.tsx';
 import { Time } from '../../../components/Time.tsx';
 import { useWrite } from '../../../components/forms/use-write.ts';
 import { WriteDialog } from '../../../components/forms/WriteDialog.tsx';
+import { historyMessages } from '../../../messages/address-history.ts';
 import { messages } from '../../../messages/index.ts';
 import {
   describeAction,
@@ -17,7 +18,7 @@ import {
 } from './history-words.ts';
 import { usePeopleClient } from '../../../session/session.ts';
 
-const text = messages.history;
+const text = historyMessages;
 
 /** Who changed what on an address, newest first, and the way back. */
 export default function HistoryPanel({ ip }: { readonly ip: string }) {

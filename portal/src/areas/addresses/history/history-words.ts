@@ -1,10 +1,10 @@
 import type { History } from '@portcullis/client/index.ts';
-import { messages } from '../../../messages/index.ts';
+import { historyMessages } from '../../../messages/address-history.ts';
 
 export type HistoryEntry = History['data'][number];
 type HistoryObject = HistoryEntry['objects'][number];
 
-const text = messages.history;
+const text = historyMessages;
 
 export function describeAction({ action }: HistoryEntry): string {
   return action in text.change ? text.change[action as keyof typeof text.change] : action;

@@ -8,7 +8,7 @@ import { ListPanel } from '../../../components/list/ListPanel.tsx';
 import { Pill } from '../../../components/Pill.tsx';
 import { SearchField } from '../../../components/list/SearchField.tsx';
 import { timeColumn } from '../../../components/Time.tsx';
-import { messages } from '../../../messages/index.ts';
+import { historyMessages } from '../../../messages/address-history.ts';
 import { operatorMessages } from '../../../messages/operator.ts';
 import { personClient } from '../../../session/session.ts';
 import { useOrganisations } from '../queries.ts';
@@ -105,7 +105,7 @@ export function AuditPanel() {
 
 /** In words where it has some, and as the service calls it. */
 function Action({ action }: { readonly action: string }) {
-  const words: Readonly<Record<string, string>> = { ...messages.history.change, ...text.actions };
+  const words: Readonly<Record<string, string>> = { ...historyMessages.change, ...text.actions };
   return (
     <>
       {words[action]} <span className="mono dim">{action}</span>

@@ -20,6 +20,7 @@ import { AgentForm } from './AgentForm.tsx';
 import { EditButton } from './EditButton.tsx';
 import type { MadeCommand } from './join.ts';
 
+const DeletedServers = lazy(() => import('./DeletedServers.tsx'));
 const text = operatorMessages.fleet;
 const FORMS = {
   nodes: lazy(() => import('./NodeForm.tsx')),
@@ -85,6 +86,9 @@ export function FleetPanel() {
             <Nodes nodes={health.nodes} onJoin={setMade} />
             <Collectors collectors={health.collectors} onJoin={setMade} />
           </div>
+          <Suspense>
+            <DeletedServers />
+          </Suspense>
         </div>
       )}
     </Loaded>

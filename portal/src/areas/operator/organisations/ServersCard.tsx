@@ -1,8 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
 import type { DeclaredServer } from '@portcullis/client/index.ts';
 import { Gamepad2 } from 'lucide-react';
+import { lazy, Suspense, useState } from 'react';
 import { ConfirmButton } from '../../../components/forms/ConfirmButton.tsx';
 import { ListPanel } from '../../../components/list/ListPanel.tsx';
+import { RoleButton } from '../../../components/RoleButton.tsx';
 import { Pill, type Tone } from '../../../components/Pill.tsx';
 import { formatCount } from '../../../format.ts';
 import { operatorMessages } from '../../../messages/operator.ts';
@@ -11,6 +13,7 @@ import { ServerForm } from '../../servers/form/ServerForm.tsx';
 import { OwnerPill } from '../OwnerPill.tsx';
 import { LIST_MS, type Organisation } from '../queries.ts';
 
+const MoveServer = lazy(() => import('./MoveServer.tsx'));
 const text = operatorMessages.servers;
 const TONES: Readonly<Record<string, Tone>> = { built: 'ok', failed: 'bad' };
 
@@ -73,28 +76,45 @@ function ServerItem({ server }: { readonly server: DeclaredServer }) {
   );
 }
 
-function ServerButtons({
-  server: { uuid, name, suspended, owner },
-}: {
-  readonly server: DeclaredServer;
-}) {
+function ServerButtons({ server }: { readonly server: DeclaredServer }) {
+  const { uuid, name, suspended, owner } = server;
+  const [isMoving, setMoving] = useState(false);
+  const refusal = owner === 'fleet' ? text.ofFleet : null;
   const act = suspended ? 'unsuspend' : 'suspend';
   const acts = [
     [act, () => (suspended ? personClient.unsuspendServer : personClient.suspendServer)({ uuid })],
     ['reinstall', () => personClient.reinstallServer({ uuid })],
     ['remove', () => personClient.removeServer({ uuid })],
   ] as const;
-  return acts.map(([verb, write]) => (
-    <ConfirmButton<object>
-      key={verb}
-      size="compact-sm"
-      aria-label={text[`${verb}Of`](name)}
-      refusal={owner === 'fleet' ? text.ofFleet : null}
-      title={text.ask(text[verb], name)}
-      question={text[`${verb}Text`]}
-      write={write}
-    >
-      {text[verb]}
-    </ConfirmButton>
-  ));
+  return (
+    <>
+      {acts.map(([verb, write]) => (
+        <ConfirmButton<object>
+          key={verb}
+          size="compact-sm"
+          aria-label={text[`${verb}Of`](name)}
+          refusal={refusal}
+          title={text.ask(text[verb], name)}
+          question={text[`${verb}Text`]}
+          write={write}
+        >
+          {text[verb]}
+        </ConfirmButton>
+      ))}
+      <RoleButton
+        size="compact-sm"
+        variant="default"
+        aria-label={text.moveOf(name)}
+        refusal={refusal}
+        onClick={() => setMoving(true)}
+      >
+        {text.move}
+      </RoleButton>
+      {isMoving && (
+        <Suspense>
+          <MoveServer server={server} onClose={() => setMoving(false)} />
+        </Suspense>
+      )}
+    </>
+  );
 }

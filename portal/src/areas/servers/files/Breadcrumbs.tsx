@@ -1,7 +1,7 @@
 import { House } from 'lucide-react';
 import { filesMessages } from '../../../messages/files.ts';
 import { crumbsOf } from './paths.ts';
-import type { DropTarget } from './use-drop.ts';
+import type { DropTarget } from './table/use-drop.ts';
 
 const text = filesMessages.crumbs;
 

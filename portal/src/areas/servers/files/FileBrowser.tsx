@@ -3,22 +3,23 @@ import { EmptyState } from '../../../components/EmptyState.tsx';
 import { ErrorState } from '../../../components/ErrorState.tsx';
 import { Loading } from '../../../components/Loading.tsx';
 import { filesMessages } from '../../../messages/files.ts';
-import { BinView } from './BinView.tsx';
+import { BinView } from './views/BinView.tsx';
 import { ArchiveDialog } from './dialogs/ArchiveDialog.tsx';
 import { ClashDialog } from './dialogs/ClashDialog.tsx';
 import { MoveDialog } from './dialogs/MoveDialog.tsx';
 import { NewDialog } from './dialogs/NewDialog.tsx';
-import { DiskUseView } from './DiskUseView.tsx';
+import { PullDialog } from './dialogs/PullDialog.tsx';
+import { DiskUseView } from './views/DiskUseView.tsx';
 import { FileMenu } from './FileMenu.tsx';
-import { FileTable } from './FileTable.tsx';
+import { FileTable } from './table/FileTable.tsx';
 import { JobList } from './JobList.tsx';
-import { SearchView } from './SearchView.tsx';
+import { SearchView } from './views/SearchView.tsx';
 import { SelectionBar } from './SelectionBar.tsx';
 import { Toolbar } from './Toolbar.tsx';
 import { UploadList } from './upload/UploadList.tsx';
 import { useUploads } from './upload/use-uploads.ts';
 import { type Browser, useBrowser } from './use-browser.ts';
-import { type DropTarget, useDrop } from './use-drop.ts';
+import { type DropTarget, useDrop } from './table/use-drop.ts';
 
 const text = filesMessages.browser;
 
@@ -46,7 +47,9 @@ export function FileBrowser({ uuid, rights }: Props) {
         <Toolbar browser={browser} uploads={uploads} dropTo={dropTo} />
         <Shown browser={browser} dropTo={dropTo} />
         {whole.isOver && (
-          <div className="files-drop">{uploads.refusal ?? text.drop(browser.folder)}</div>
+          <div className="files-drop">
+            <span>{uploads.refusal ?? text.drop(browser.folder)}</span>
+          </div>
         )}
       </section>
       <JobList uuid={uuid} />
@@ -88,5 +91,6 @@ function Dialogs({ browser }: { readonly browser: Browser }) {
     return <NewDialog browser={browser} kind={dialog} onClose={close} />;
   if (dialog === 'move') return <MoveDialog browser={browser} onClose={close} />;
   if (dialog === 'archive') return <ArchiveDialog browser={browser} onClose={close} />;
+  if (dialog === 'pull') return <PullDialog browser={browser} onClose={close} />;
   return null;
 }

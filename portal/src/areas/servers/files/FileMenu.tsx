@@ -38,11 +38,15 @@ export function FileMenu({ browser }: { readonly browser: Browser }) {
   return (
     <Menu
       opened
-      onClose={() => browser.openMenu(null)}
+      onClose={() => {
+        browser.openMenu(null);
+        // Its target is gone with it; a field or dialog that it opens takes the focus then.
+        document.querySelector<HTMLElement>('.files-table')?.focus();
+      }}
       position="bottom-start"
       offset={2}
       width={250}
-      returnFocus
+      returnFocus={false}
       // It is a child that a menu must not have.
       withInitialFocusPlaceholder={false}
     >

@@ -1,5 +1,5 @@
 import type { FileJob } from '@portcullis/client/index.ts';
-import { Loader } from '@mantine/core';
+import { Loader, Progress } from '@mantine/core';
 import { CircleCheck, CircleX, X } from 'lucide-react';
 import { useState } from 'react';
 import { RoleIcon } from '../../../components/RoleIcon.tsx';
@@ -35,11 +35,16 @@ export function JobList({ uuid }: { readonly uuid: string }) {
             <div>
               <span className="strong">{text.kind(job.kind, job.state, nameOf(job.path))}</span>
               <div className="dim" role="status">
-                {job.state === 'running'
-                  ? text.soFar(job.entries, formatBytes(job.bytes))
-                  : job.notes.join(' ') || text.soFar(job.entries, formatBytes(job.bytes))}
+                {job.state === 'running' ? describe(job) : job.notes.join(' ') || describe(job)}
               </div>
             </div>
+            {job.state === 'running' && job.total_bytes !== null && (
+              <Progress
+                className="job-progress"
+                value={(100 * job.bytes) / Math.max(1, job.total_bytes)}
+                aria-label={text.kind(job.kind, job.state, nameOf(job.path))}
+              />
+            )}
             <div className="row-end">
               {job.state === 'running' ? (
                 <RoleIcon
@@ -62,6 +67,14 @@ export function JobList({ uuid }: { readonly uuid: string }) {
       </ul>
     </section>
   );
+}
+
+/** How far a job is, and of how much where that is known. */
+function describe({ entries, bytes, total_bytes: total }: FileJob): string {
+  const done = formatBytes(bytes);
+  return total === null
+    ? text.soFar(entries, done)
+    : filesMessages.uploads.of(done, formatBytes(total));
 }
 
 function JobIcon({ state }: Pick<FileJob, 'state'>) {

@@ -3,7 +3,7 @@ import { RoleIcon } from '../../../components/RoleIcon.tsx';
 import { formatBytes } from '../../../format.ts';
 import { filesMessages } from '../../../messages/files.ts';
 import type { FileAction } from './actions.ts';
-import { NOTHING } from './selection.ts';
+import { NOTHING } from './table/selection.ts';
 import type { Browser } from './use-browser.ts';
 import { useDownloads } from './use-downloads.ts';
 

@@ -5,6 +5,7 @@ import {
   FilePlus,
   FolderPlus,
   FolderUp,
+  Link as LinkIcon,
   type LucideIcon,
   Plus,
   Search,
@@ -18,7 +19,7 @@ import { Breadcrumbs } from './Breadcrumbs.tsx';
 import { treeOf } from './upload/dropped.ts';
 import type { Uploads } from './upload/use-uploads.ts';
 import type { Browser, View } from './use-browser.ts';
-import type { DropTarget } from './use-drop.ts';
+import type { DropTarget } from './table/use-drop.ts';
 
 const text = filesMessages.tools;
 
@@ -68,6 +69,7 @@ function NewMenu({ browser }: Pick<Props, 'browser'>) {
   const items = [
     ['folder', FolderPlus],
     ['file', FilePlus],
+    ['pull', LinkIcon],
   ] as const;
   return (
     <ToolMenu label={text.new} icon={Plus} refusal={refusal} isPrimary={false}>

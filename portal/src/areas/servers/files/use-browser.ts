@@ -3,7 +3,7 @@ import { showToast } from '../../../components/forms/toasts.tsx';
 import { type Entry, type FileAction, isArchive, refusalOf } from './actions.ts';
 import { folderOf, isWithin } from './paths.ts';
 import { type Order, useFolder } from './queries.ts';
-import { NOTHING, present, type Selection } from './selection.ts';
+import { NOTHING, present, type Selection } from './table/selection.ts';
 import { type FileChanges, movesTo, useFileChanges } from './use-file-changes.ts';
 import { useFilePlace } from './use-file-place.ts';
 

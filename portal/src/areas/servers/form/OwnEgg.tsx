@@ -11,18 +11,27 @@ export type OwnEggRead = ReadEgg['data'];
 
 interface Props {
   readonly read: OwnEggRead | null;
-  onRead(egg: OwnEggRead): void;
+  /** The egg of the library that it is compared with. */
+  readonly replaces?: string;
+  /** The URL that is proposed. */
+  readonly source?: string;
+  /** `source`: the URL that it came from; null: a file. */
+  onRead(egg: OwnEggRead, source: string | null): void;
 }
 
 /** An egg that somebody brings: a file of this computer, or a URL. */
-export function OwnEgg({ read, onRead }: Props) {
-  const [url, setUrl] = useState('');
+export function OwnEgg({ read, replaces, source = '', onRead }: Props) {
+  const [url, setUrl] = useState(source);
   const readIt = useWrite(
     async (from: { readonly url: string } | { readonly file: File }) => {
-      const body = 'url' in from ? { url: from.url.trim() } : { text: await textOf(from.file) };
+      const given = 'url' in from ? { url: from.url.trim() } : { text: await textOf(from.file) };
+      const body = { ...given, ...(replaces !== undefined && { name: replaces }) };
       return (await personClient.readEgg({ body })).data;
     },
-    { isLocal: true, onDone: onRead },
+    {
+      isLocal: true,
+      onDone: (egg, from) => onRead(egg, 'url' in from ? from.url.trim() : null),
+    },
   );
   return (
     <div className="stack">

@@ -92,7 +92,7 @@ function Form({
             node={form.values.node}
             onChange={(egg) => form.setValues({ egg, variables: {}, image: null })}
           />
-          {form.values.egg === OWN_EGG && <OwnEgg read={own} onRead={setOwn} />}
+          {form.values.egg === OWN_EGG && <OwnEgg read={own} onRead={(egg) => setOwn(egg)} />}
           <Chosen form={form} egg={eggOf(form.values.egg)} services={services} />
         </>
       )}
@@ -126,7 +126,7 @@ function Chosen({ form, egg, services }: ChosenProps) {
       )}
       <fieldset className="plain">
         <legend>{text.limits}</legend>
-        <LimitFields inputProps={(path) => form.getInputProps(path)} />
+        <LimitFields inputProps={(path, how) => form.getInputProps(path, how)} />
       </fieldset>
       <PlaceFields form={form} />
     </>

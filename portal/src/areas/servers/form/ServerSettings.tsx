@@ -1,13 +1,14 @@
-import { Switch } from '@mantine/core';
+import { Switch, TextInput } from '@mantine/core';
 import type { DeclaredServer } from '@portcullis/client/index.ts';
 import { useQuery } from '@tanstack/react-query';
 import { useRef } from 'react';
-import { WriteForm } from '../../../components/forms/WriteForm.tsx';
+import { type Fields, WriteForm } from '../../../components/forms/WriteForm.tsx';
 import { Loaded } from '../../../components/Loaded.tsx';
 import { Notice } from '../../../components/Notice.tsx';
 import { serverFormMessages as text } from '../../../messages/server-form.ts';
 import { personClient } from '../../../session/session.ts';
-import { type EggVariable, sentLimits, variablesPatch } from './draft.ts';
+import { listOf } from '../../operator/fleet/list-of.ts';
+import { type EggVariable, limitsDraft, sentLimits, variablesPatch } from './draft.ts';
 import { LimitFields } from './LimitFields.tsx';
 import { VariableFields } from './VariableFields.tsx';
 
@@ -52,13 +53,23 @@ function SettingsForm({ server, etag, variables }: FormProps) {
   return (
     <WriteForm
       label={text.change.title}
-      initial={{ limits, variables: { ...server.variables }, open: open !== false }}
+      initial={{
+        limits: limitsDraft(limits),
+        variables: { ...server.variables },
+        open: open !== false,
+        dockerImage: server.docker_image ?? '',
+        startup: server.startup ?? '',
+        mounts: server.mounts.join(', '),
+      }}
       submit={text.change.save}
       saved={text.change.saved}
       write={async (draft) => {
         const body = {
           limits: sentLimits(draft),
           variables: variablesPatch(variables, draft.variables),
+          docker_image: draft.dockerImage.trim() || null,
+          startup: draft.startup.trim() || null,
+          mounts: listOf(draft.mounts),
           // Single ports that are named elsewhere stay as they are.
           ...(typeof open === 'boolean' && { open_while_running: draft.open }),
         };
@@ -80,7 +91,8 @@ function SettingsForm({ server, etag, variables }: FormProps) {
               inputProps={(path) => form.getInputProps(path)}
             />
           )}
-          <LimitFields inputProps={(path) => form.getInputProps(path)} />
+          <LimitFields inputProps={(path, how) => form.getInputProps(path, how)} />
+          <StartFields form={form} />
           {typeof open === 'boolean' && (
             <Switch
               label={text.open}
@@ -91,5 +103,39 @@ function SettingsForm({ server, etag, variables }: FormProps) {
         </>
       )}
     </WriteForm>
+  );
+}
+
+interface StartDraft {
+  readonly dockerImage: string;
+  readonly startup: string;
+  readonly mounts: string;
+}
+
+/** An image and a startup line in place of the egg's, and mounts of its node. */
+function StartFields<Draft extends StartDraft>({ form }: { readonly form: Fields<Draft> }) {
+  return (
+    <div className="form-row">
+      <TextInput
+        className="field"
+        label={text.ownImage}
+        placeholder={text.ofEgg}
+        maxLength={512}
+        {...form.getInputProps('dockerImage')}
+      />
+      <TextInput
+        className="field"
+        label={text.startup}
+        placeholder={text.ofEgg}
+        maxLength={16_384}
+        {...form.getInputProps('startup')}
+      />
+      <TextInput
+        className="field"
+        label={text.mounts}
+        placeholder={text.noMounts}
+        {...form.getInputProps('mounts')}
+      />
+    </div>
   );
 }

@@ -5,7 +5,7 @@ import { serverFormMessages as text } from '../../../messages/server-form.ts';
 import { describeInput, type EggVariable } from './draft.ts';
 
 /** Fields of one row begin at one height, also where only some have a description. */
-const FIELD_ORDER: ('label' | 'input' | 'description' | 'error')[] = [
+export const FIELD_ORDER: ('label' | 'input' | 'description' | 'error')[] = [
   'label',
   'input',
   'description',
@@ -106,7 +106,7 @@ function VariableField({ variable, value, reason, inputProps }: FieldProps) {
         {...field}
         hideControls={reset !== false}
         allowDecimal={!input.whole}
-        clampBehavior="blur"
+        clampBehavior="none"
         {...(input.least !== null && { min: input.least })}
         {...(input.most !== null && { max: input.most })}
         onChange={(typed) => bound.onChange(String(typed))}

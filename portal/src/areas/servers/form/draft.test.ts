@@ -71,7 +71,17 @@ test('a server is sent with what was typed, and without what is the default or f
     node: null,
     image: null,
     variables: { MAX_PLAYERS: '8' },
-    limits: { memory: 1_024, cpu: 100, disk: 2_048, swap: 0 },
+    limits: {
+      memory: 1_024,
+      cpu: 100,
+      disk: 2_048,
+      swap: 0,
+      io: 500,
+      entries: 0,
+      ports: 0,
+      cores: null,
+      oom: true,
+    },
     open_while_running: true,
   });
   const placed = { ...draft, address: '192.0.2.1', port: 25_565 };

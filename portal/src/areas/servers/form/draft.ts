@@ -1,25 +1,32 @@
-import type { Eggs, ServerOrder } from '@portcullis/client/index.ts';
+import type { DeclaredServer, Eggs, ServerOrder } from '@portcullis/client/index.ts';
 import { serverFormMessages as text } from '../../../messages/server-form.ts';
 
-export type Egg = Eggs['data'][number];
+export type Egg = Omit<Eggs['data'][number], 'shipped' | 'offered' | 'source'>;
 export type EggHost = Egg['hosts'][number];
 export type EggVariable = Egg['variables'][number];
 
 /** The name by which the form knows an egg of its own. */
 export const OWN_EGG = 'own';
 
-export type LimitName = keyof ServerOrder['limits'];
+export type LimitName = Exclude<keyof ServerOrder['limits'], 'cores' | 'oom'>;
 
-/** The limits of a server with the values that their fields begin with and the least that they take. */
+/** The limits of a server that are numbers, with the values that their fields begin with and the least that they take. */
 export const LIMITS = {
-  memory: { initial: 1_024, least: 1 },
-  cpu: { initial: 100, least: 1 },
-  disk: { initial: 2_048, least: 1 },
+  memory: { initial: 1_024, least: 0 },
+  cpu: { initial: 100, least: 0 },
+  disk: { initial: 2_048, least: 0 },
   swap: { initial: 0, least: -1 },
+  io: { initial: 500, least: 10 },
+  entries: { initial: 0, least: 0 },
+  ports: { initial: 0, least: 0 },
 } as const satisfies Record<LimitName, { readonly initial: number; readonly least: number }>;
 export const LIMIT_NAMES = Object.keys(LIMITS) as LimitName[];
 
-type LimitsDraft = Readonly<Record<LimitName, number | string>>;
+interface LimitsDraft extends Readonly<Record<LimitName, number | string>> {
+  /** '': all. */
+  readonly cores: string;
+  readonly oom: boolean;
+}
 
 /** The fields that the form of a new server holds. */
 export interface Draft {
@@ -44,7 +51,7 @@ export const EMPTY: Draft = {
   node: null,
   image: null,
   variables: {},
-  limits: limitsBy((limit) => LIMITS[limit].initial),
+  limits: { ...limitsBy((limit) => LIMITS[limit].initial), cores: '', oom: true },
   address: null,
   port: '',
   open: true,
@@ -110,7 +117,13 @@ export function serverInput(
 }
 
 export function sentLimits({ limits }: Pick<Draft, 'limits'>): ServerOrder['limits'] {
-  return limitsBy((limit) => Number(limits[limit]));
+  const { cores, oom } = limits;
+  return { ...limitsBy((limit) => Number(limits[limit])), cores: cores.trim() || null, oom };
+}
+
+/** The limits of a server as its form begins with them. */
+export function limitsDraft({ cores, ...limits }: DeclaredServer['limits']): LimitsDraft {
+  return { ...limits, cores: cores ?? '' };
 }
 
 function limitsBy<T>(valueOf: (limit: LimitName) => T): Record<LimitName, T> {

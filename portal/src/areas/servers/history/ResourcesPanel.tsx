@@ -66,7 +66,9 @@ function Charts({ history: { data, meta }, limits }: ChartsProps) {
   const limited = (title: string, lines: Drawn['lines'], limit: number): Drawn => {
     const isBinary = lines !== CPU;
     const format = isBinary ? formatMib : percent;
-    return { title, lead: text.limit(format(limit)), lines, limit, isBinary, format };
+    const isLimited = limit > 0;
+    const lead = isLimited ? text.limit(format(limit)) : text.noLimit;
+    return { title, lead, lines, limit: isLimited ? limit : null, isBinary, format };
   };
   const charts: readonly Drawn[] = [
     limited(text.memory, MEMORY, limits.memory * MIB),

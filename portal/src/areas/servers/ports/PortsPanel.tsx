@@ -9,6 +9,7 @@ import { messages } from '../../../messages/index.ts';
 import { useSession } from '../../../session/session.ts';
 import { useOpenTo } from '../../addresses/queries.ts';
 import { placeOf } from '../place.ts';
+import { ManagePorts } from './ManagePorts.tsx';
 
 const text = messages.server.ports;
 const TONES: Readonly<Record<string, Tone>> = {
@@ -31,14 +32,18 @@ interface Port {
 
 /** The ports of a server, what the firewall does with them, and the filter that fits. */
 export default function PortsPanel({ build }: { readonly build: GameServerBuild['data'] }) {
+  const { uuid, rights } = build;
   return (
-    <ListPanel
-      title={text.title}
-      rows={portsOf(build)}
-      columns={COLUMNS}
-      keyOf={(port) => `${placeOf(port)} ${port.protocol}`}
-      scrollLabel={text.title}
-    />
+    <div className="stack">
+      {rights.includes('allocation.read') && <ManagePorts uuid={uuid} rights={rights} />}
+      <ListPanel
+        title={text.title}
+        rows={portsOf(build)}
+        columns={COLUMNS}
+        keyOf={(port) => `${placeOf(port)} ${port.protocol}`}
+        scrollLabel={text.title}
+      />
+    </div>
   );
 }
 

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { type Fields, WriteForm } from '../../../components/forms/WriteForm.tsx';
 import { serverSettingsMessages as text } from '../../../messages/server-settings.ts';
 import { useSession } from '../../../session/session.ts';
-import { VariableFields } from '../form/VariableFields.tsx';
+import { FIELD_ORDER, VariableFields } from '../form/VariableFields.tsx';
 import {
   countChanges,
   draftOf,
@@ -27,6 +27,7 @@ interface Read {
 export function SettingsForm({ uuid, ...read }: Props) {
   const { client } = useSession();
   const [base, setBase] = useState<Read>(read);
+  const [message, setMessage] = useState<string>(text.saved);
   const [initial] = useState(() => draftOf(read.settings));
   const changes = (draft: SettingsDraft): number => countChanges(patchOf(base.settings, draft));
   return (
@@ -35,14 +36,17 @@ export function SettingsForm({ uuid, ...read }: Props) {
         label={text.title}
         initial={initial}
         submit={(draft) => text.save(changes(draft))}
-        saved={text.saved}
+        saved={message}
         refusal={(draft) => (changes(draft) === 0 ? text.nothing : draft.name.trim() === '')}
         write={async (draft) => {
           const body = patchOf(base.settings, draft);
           const terms = base.etag === null ? {} : { ifMatch: base.etag };
           return client.changeServerSettings({ slice: uuid, body }, terms);
         }}
-        onDone={({ data, response }) => setBase({ settings: data, etag: response.etag })}
+        onDone={({ data, message: said = text.saved, response }) => {
+          setBase({ settings: data, etag: response.etag });
+          setMessage(said);
+        }}
       >
         {(form) => <Cards form={form} settings={base.settings} />}
       </WriteForm>
@@ -72,7 +76,7 @@ function Cards({ form, settings }: CardsProps) {
       </section>
       <section className="card card-pad stack" aria-label={text.game}>
         <h2>{text.game}</h2>
-        <p>{variables.length === 0 ? text.noVariables : text.gameText}</p>
+        <p className="flat">{variables.length === 0 ? text.noVariables : text.gameText}</p>
         <VariableFields
           variables={variables}
           values={form.values.variables}
@@ -96,7 +100,8 @@ interface FieldsProps extends CardsProps {
 /** The description of a field, or why it cannot be changed, and whether that is so. */
 function about(fixed: FieldsProps['fixed'], pointer: string, words = '') {
   const reason = fixed.get(pointer);
-  return { description: reason ?? words, disabled: reason !== undefined };
+  const inputWrapperOrder = FIELD_ORDER;
+  return { description: reason ?? words, disabled: reason !== undefined, inputWrapperOrder };
 }
 
 function GeneralFields({ form, settings: { image }, fixed }: FieldsProps) {
@@ -130,7 +135,7 @@ function GeneralFields({ form, settings: { image }, fixed }: FieldsProps) {
 
 function PowerFields({ form, settings, fixed }: FieldsProps) {
   const isOff = !form.values.crashes.restart;
-  const count = { className: 'field-m', allowDecimal: false, clampBehavior: 'blur' } as const;
+  const count = { className: 'field-m', allowDecimal: false, clampBehavior: 'none' } as const;
   return (
     <>
       <div className="form-row">
@@ -153,7 +158,8 @@ function PowerFields({ form, settings, fixed }: FieldsProps) {
       </div>
       <Switch
         label={text.restart}
-        {...about(fixed, '/crashes/restart')}
+        disabled={fixed.has('/crashes/restart')}
+        description={fixed.get('/crashes/restart')}
         {...form.getInputProps('crashes.restart', { type: 'checkbox' })}
       />
       <div className="form-row">

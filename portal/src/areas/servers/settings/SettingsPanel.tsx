@@ -58,7 +58,7 @@ function Shown({ uuid, name, rights }: Props) {
       </Loaded>
       <section className="card card-pad stack" aria-label={text.again}>
         <h2>{text.again}</h2>
-        <p>{text.againLead}</p>
+        <p className="flat">{text.againLead}</p>
         <div className="row">
           <ReinstallButton uuid={uuid} name={name} rights={rights} />
         </div>

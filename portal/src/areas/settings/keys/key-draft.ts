@@ -9,6 +9,7 @@ export const ABILITIES = [
   'game-servers.manage',
   'game-servers.files',
   'game-servers.settings',
+  'game-servers.create',
 ] as const satisfies ApiKeyInput['abilities'];
 export type Ability = (typeof ABILITIES)[number];
 

@@ -5,8 +5,7 @@ import { Notice } from '../../../../components/Notice.tsx';
 import { filesMessages } from '../../../../messages/files.ts';
 import { withoutReturns } from './line-endings.ts';
 import { createMergeEditor, type MergeEditor } from './merge-editor.ts';
-import type { Stored } from './save-file.ts';
-import type { Conflict } from './TextFile.tsx';
+import type { Conflict, Stored } from './save-file.ts';
 
 const text = filesMessages.conflict;
 const SIDES = ['merge', 'theirs', 'mine'] as const;

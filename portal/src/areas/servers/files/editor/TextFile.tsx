@@ -12,7 +12,7 @@ import { type CodeEditor, createCodeEditor, type EditorMark } from './code-edito
 import { ConflictView } from './ConflictView.tsx';
 import { FileFrame, type FrameProps } from './FileFrame.tsx';
 import { lineEndingOf, withLineEnding, withoutReturns } from './line-endings.ts';
-import { saveFile, type Stored } from './save-file.ts';
+import { type Conflict, saveFile, type Stored } from './save-file.ts';
 
 const text = filesMessages.editor;
 
@@ -21,12 +21,6 @@ interface Props {
   readonly rights: readonly string[];
   readonly line: number | null;
   readonly stored: Stored;
-}
-
-/** The viewer's text, and what lies there instead of what was read. */
-export interface Conflict {
-  readonly mine: string;
-  readonly theirs: Stored;
 }
 
 interface Attempt {

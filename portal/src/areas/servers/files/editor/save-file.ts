@@ -7,6 +7,12 @@ export interface Stored {
   readonly etag: string | null;
 }
 
+/** The viewer's text, and what lies there instead of what was read. */
+export interface Conflict {
+  readonly mine: string;
+  readonly theirs: Stored;
+}
+
 export type Saved =
   | { readonly kind: 'saved'; readonly now: Stored }
   /** Something else lies there than what was read, or was written at once over what was saved. */

@@ -1,6 +1,6 @@
 import type { KeyboardEvent } from 'react';
 import { all, NOTHING, step, toggle } from './selection.ts';
-import type { Browser } from './use-browser.ts';
+import type { Browser } from '../use-browser.ts';
 
 const STEPS: Readonly<Record<string, number | 'first' | 'last'>> = {
   ArrowUp: -1,

@@ -1,12 +1,12 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { ArrowDown, ArrowUp } from 'lucide-react';
 import { useEffect, useRef } from 'react';
-import { filesMessages } from '../../../messages/files.ts';
+import { filesMessages } from '../../../../messages/files.ts';
 import { FileRow } from './FileRow.tsx';
-import { nameOf } from './paths.ts';
-import type { Order } from './queries.ts';
+import { nameOf } from '../paths.ts';
+import type { Order } from '../queries.ts';
 import { all, NOTHING } from './selection.ts';
-import type { Browser } from './use-browser.ts';
+import type { Browser } from '../use-browser.ts';
 import type { DropTarget } from './use-drop.ts';
 import { useTableKeys } from './use-table-keys.ts';
 

@@ -1,13 +1,13 @@
 import { EllipsisVertical } from 'lucide-react';
 import { type MouseEvent, type Ref, useEffect, useRef, useState } from 'react';
-import { Time } from '../../../components/Time.tsx';
-import { formatBytes } from '../../../format.ts';
-import { filesMessages } from '../../../messages/files.ts';
-import type { Entry } from './actions.ts';
-import { FileIcon } from './FileIcon.tsx';
-import { folderOf, joinPath, nameRefusal, stemLength } from './paths.ts';
+import { Time } from '../../../../components/Time.tsx';
+import { formatBytes } from '../../../../format.ts';
+import { filesMessages } from '../../../../messages/files.ts';
+import type { Entry } from '../actions.ts';
+import { FileIcon } from '../FileIcon.tsx';
+import { folderOf, joinPath, nameRefusal, stemLength } from '../paths.ts';
 import { pick, toggle } from './selection.ts';
-import type { Browser } from './use-browser.ts';
+import type { Browser } from '../use-browser.ts';
 import { DRAGGED, type DropTarget } from './use-drop.ts';
 
 const text = filesMessages.table;

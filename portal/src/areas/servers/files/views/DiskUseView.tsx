@@ -1,11 +1,11 @@
-import { Loaded } from '../../../components/Loaded.tsx';
-import { Notice } from '../../../components/Notice.tsx';
-import { formatBytes, formatShare } from '../../../format.ts';
-import { filesMessages } from '../../../messages/files.ts';
-import { FileIcon } from './FileIcon.tsx';
-import { joinPath } from './paths.ts';
-import { useDiskUse } from './queries.ts';
-import type { Browser } from './use-browser.ts';
+import { Loaded } from '../../../../components/Loaded.tsx';
+import { Notice } from '../../../../components/Notice.tsx';
+import { formatBytes, formatShare } from '../../../../format.ts';
+import { filesMessages } from '../../../../messages/files.ts';
+import { FileIcon } from '../FileIcon.tsx';
+import { joinPath } from '../paths.ts';
+import { useDiskUse } from '../queries.ts';
+import type { Browser } from '../use-browser.ts';
 
 const text = filesMessages.usage;
 const SHOWN = 40;

@@ -3,16 +3,16 @@ import { useDebouncedValue } from '@mantine/hooks';
 import type { FilesFound } from '@portcullis/client/index.ts';
 import { Search, SearchX } from 'lucide-react';
 import { useState } from 'react';
-import { EmptyState } from '../../../components/EmptyState.tsx';
-import { SearchField } from '../../../components/list/SearchField.tsx';
-import { Loaded } from '../../../components/Loaded.tsx';
-import { Notice } from '../../../components/Notice.tsx';
-import { formatBytes } from '../../../format.ts';
-import { filesMessages } from '../../../messages/files.ts';
-import { FileIcon } from './FileIcon.tsx';
-import { folderOf, nameOf } from './paths.ts';
-import { useFound, type Wanted } from './queries.ts';
-import type { Browser } from './use-browser.ts';
+import { EmptyState } from '../../../../components/EmptyState.tsx';
+import { SearchField } from '../../../../components/list/SearchField.tsx';
+import { Loaded } from '../../../../components/Loaded.tsx';
+import { Notice } from '../../../../components/Notice.tsx';
+import { formatBytes } from '../../../../format.ts';
+import { filesMessages } from '../../../../messages/files.ts';
+import { FileIcon } from '../FileIcon.tsx';
+import { folderOf, nameOf } from '../paths.ts';
+import { useFound, type Wanted } from '../queries.ts';
+import type { Browser } from '../use-browser.ts';
 
 const text = filesMessages.search;
 /** A search is work for the node, so it waits for the end of a word. */

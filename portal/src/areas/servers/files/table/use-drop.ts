@@ -1,7 +1,7 @@
 import { type DragEvent, useState } from 'react';
-import { entriesOf, type LocalTree, readEntries } from './upload/dropped.ts';
-import { sayFailure } from './use-file-changes.ts';
-import type { Browser } from './use-browser.ts';
+import { entriesOf, type LocalTree, readEntries } from '../upload/dropped.ts';
+import { sayFailure } from '../use-file-changes.ts';
+import type { Browser } from '../use-browser.ts';
 
 /** The type of a drag within the page, which tells it from one of files from outside. */
 export const DRAGGED = 'application/x-portcullis-files';
@@ -24,7 +24,7 @@ export function useDrop(browser: Browser, uploads: Uploads) {
   return (folder: string): DropTarget => ({
     isOver: over === folder,
     onDragOver(event) {
-      const effect = effectOf(event, browser, uploads);
+      const effect = effectOf(event, folder, { browser, uploads });
       if (effect === null) return;
       event.preventDefault();
       event.stopPropagation();
@@ -37,7 +37,7 @@ export function useDrop(browser: Browser, uploads: Uploads) {
     },
     onDrop(event) {
       setOver(null);
-      if (isNothing(effectOf(event, browser, uploads))) return;
+      if (isNothing(effectOf(event, folder, { browser, uploads }))) return;
       event.preventDefault();
       event.stopPropagation();
       if (event.dataTransfer.types.includes(DRAGGED)) browser.dropInto(folder);
@@ -52,9 +52,11 @@ export function useDrop(browser: Browser, uploads: Uploads) {
 
 function effectOf(
   { dataTransfer: { types } }: DragEvent,
-  browser: Browser,
-  uploads: Uploads,
+  folder: string,
+  { browser, uploads }: { readonly browser: Browser; readonly uploads: Uploads },
 ): 'move' | 'copy' | 'none' | null {
+  // They are in the folder that is shown already.
+  if (types.includes(DRAGGED) && folder === browser.folder) return null;
   if (types.includes(DRAGGED)) return browser.refusal('move') === null ? 'move' : 'none';
   if (!types.includes('Files')) return null;
   // A file that no place takes would be opened by the browser, instead of the page.

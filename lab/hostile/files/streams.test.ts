@@ -12,7 +12,7 @@ import { startEnvironment } from '@portcullis/control/testing/fixture.ts';
 import type { FileAnswer, FileCall, StreamTicket } from '@portcullis/link/messages/files.ts';
 import { TestFiles } from '@portcullis/node/files/testing/files.ts';
 import { sql } from 'kysely';
-import { eventually } from '../system/stack-fixture.ts';
+import { eventually } from '../../system/stack-fixture.ts';
 
 const FILES = `/api/x1/game-servers/${uuidOf(1)}/files`;
 const BIG = 6 * 1024 * 1024 + 17;
@@ -29,7 +29,7 @@ async function start(t: TestContext) {
     files,
     calls: [] as FileCall[],
     /** Answers instead of the node; null: the node does. */
-    answer: (_: FileCall): FileAnswer | null => null,
+    answer: (() => null) as (call: FileCall) => FileAnswer | null,
   };
   node.link.onCall(async (call) => {
     if (call.kind !== 'node.files') return null;
@@ -346,7 +346,10 @@ test('two uploads at once to one path: the newer one counts', async (t) => {
   });
   older.write('old');
   const uploads = join(files.folder, '.portcullis', 'uploads');
-  await eventually('the older one began', async () => existsSync(uploads) && readdirSync(uploads).length > 0);
+  await eventually(
+    'the older one began',
+    async () => existsSync(uploads) && readdirSync(uploads).length > 0,
+  );
   const newer = await put('path=a&offset=0&size=3', Buffer.from('new'));
   assert.equal(newer.body.data?.done, true);
   assert.equal(await answered, 422);

@@ -1,0 +1,88 @@
+import { sql } from 'kysely';
+import type { Reader, Tx } from '../db/database.ts';
+
+/** A server whose files are on a node that it is no longer assigned to. */
+export interface DeletedServer {
+  readonly uuid: string;
+  readonly node: string;
+  readonly organisation: string;
+  readonly name: string;
+  /** The server as it was declared. */
+  readonly declared: object;
+  readonly externalId: string | null;
+  readonly buildEpoch: number;
+  readonly deletedAt: Date;
+  /** Null: it is kept until its files are purged by hand. */
+  readonly purgeAt: Date | null;
+  /** Its time is over; its node purges it when it is connected. */
+  readonly isDue: boolean;
+  /** The server is on another node now, so it cannot be restored. */
+  readonly isElsewhere: boolean;
+}
+
+/** A stored server, with the number of its service and the like. */
+interface Left {
+  readonly object: { readonly uuid: string };
+}
+
+/** Records servers that are about to leave their nodes: those keep their files for a time. What was never built has none. */
+export async function recordLeft(tx: Tx, many: readonly Left[]): Promise<void> {
+  if (many.length === 0) return;
+  const given = JSON.stringify(many.map(({ object }) => ({ uuid: object.uuid, declared: object })));
+  await sql`
+    insert into deleted_servers (uuid, node_id, organisation, name, declared, external_id, build_epoch, purge_at)
+    select g.uuid, g.node_id, o.slug, g.name, given.declared, g.external_id, g.build_epoch,
+           clock_timestamp() + make_interval(days => nullif(n.keep_days, -1))
+      from jsonb_to_recordset(${given}::jsonb) as given (uuid uuid, declared jsonb)
+      join game_servers g on g.uuid = given.uuid and g.provisioned
+      join organisations o on o.id = g.organisation_id
+      join nodes n on n.id = g.node_id
+        on conflict (uuid, node_id) do update
+       set organisation = excluded.organisation, name = excluded.name, declared = excluded.declared,
+           external_id = excluded.external_id, build_epoch = excluded.build_epoch, deleted_at = excluded.deleted_at,
+           purge_at = excluded.purge_at`.execute(tx);
+}
+
+/** Forgets that nodes keep files of servers that are theirs again. */
+export async function forgetLeft(tx: Tx, uuids: readonly string[]): Promise<void> {
+  await sql`
+    delete from deleted_servers d using game_servers g
+     where g.uuid = any(${uuids}::uuid[]) and d.uuid = g.uuid and d.node_id = g.node_id`.execute(
+    tx,
+  );
+}
+
+/** Deleted servers, those that are purged first before the others. `lock`: against what purges them. */
+export async function loadDeleted(
+  db: Reader | Tx,
+  uuid: string | null = null,
+  lock: 'lock' | null = null,
+): Promise<DeletedServer[]> {
+  const { rows } = await sql<DeletedServer>`
+    select d.uuid, n.name as node, d.organisation, d.name, d.declared, d.external_id as "externalId",
+           d.build_epoch as "buildEpoch", d.deleted_at as "deletedAt", d.purge_at as "purgeAt",
+           coalesce(d.purge_at <= now(), false) as "isDue",
+           exists (select from game_servers g where g.uuid = d.uuid) as "isElsewhere"
+      from deleted_servers d join nodes n on n.id = d.node_id
+     where ${uuid}::uuid is null or d.uuid = ${uuid}::uuid
+     order by d.purge_at nulls last, d.deleted_at, d.uuid
+     ${lock === null ? sql`` : sql`for update of d`}`.execute(db);
+  return rows;
+}
+
+/** Ends the time for which the files of a deleted server are kept. */
+export async function endKeeping(tx: Tx, uuid: string): Promise<void> {
+  await sql`
+    update deleted_servers set purge_at = now()
+     where uuid = ${uuid} and (purge_at is null or purge_at > now())`.execute(tx);
+}
+
+/** Makes a server that was saved again continue with the files of its last build. */
+export async function resumeBuild(
+  tx: Tx,
+  { uuid, buildEpoch, externalId }: Pick<DeletedServer, 'uuid' | 'buildEpoch' | 'externalId'>,
+): Promise<void> {
+  await sql`
+    update game_servers set build_epoch = ${buildEpoch}, restored_epoch = ${buildEpoch}, external_id = ${externalId}
+     where uuid = ${uuid}`.execute(tx);
+}
