@@ -7,10 +7,10 @@ import {
   refusals,
   WITH_BODY,
   WITH_KEY,
-} from '../endpoint.ts';
-import type { ProblemCode } from '../problems.ts';
-import * as schemas from '../schemas/x1-files.ts';
-import { SERVER_PARAMS } from './game-servers.ts';
+} from '../../endpoint.ts';
+import type { ProblemCode } from '../../problems.ts';
+import * as schemas from '../../schemas/x1-files.ts';
+import { SERVER_PARAMS } from '../game-servers.ts';
 
 const common = { tag: 'Game servers', flag: null, params: SERVER_PARAMS } as const;
 const read = {
