@@ -21,7 +21,7 @@ const APPLIED = [
   ['0015-baseline-owner.sql', '27b4640da96f9438c794f06e05eb3a7edb0b43a948740cadd73c11db495a1353'],
   ['0016-server-settings.sql', '2aad849cc59743078a53198b639854887ed8732bd24a21a31e8f04aee9e7cfb0'],
   ['0017-server-limits.sql', 'ae8f5706276594ade58eafc71b4a5282bc766722d5feada470c4c6056289c78a'],
-  ['0018-making-servers.sql', '83efb5d30d418479069d2ee2c677273ec0dbd487764c526eb86afef09452c664'],
+  ['0018-making-servers.sql', 'b7eefe223ae21c2010c3b92d419a9bc8b0a5021b4dae6c7963be2102225a9866'],
   ['0021-sftp-of-nodes.sql', 'd519e320200a67b6cb8286878cf5ac912b7ad1631292637a9919363e474f2de7'],
 ];
 const two = { name: '0002-more.sql', text: '', hash: 'b' };

@@ -166,6 +166,25 @@ export async function deleteServer(
       throw conflict(`${found?.name} was made by the operator, who deletes it: ask for it.`);
     }
     await removeByHand(batch, server, uuid, { actor: keyActor(call), library });
+    await keepNewest(tx, uuid, by.organisationId);
     return { status: 200, body: { data: { done: true } } };
   });
+}
+
+/**
+ * Keeps the files of as many deleted servers as the organisation may have, and has its older ones purged now: else owners
+ * could fill the disk of a node by making and deleting.
+ */
+async function keepNewest(tx: Tx, uuid: string, organisationId: number): Promise<void> {
+  await sql`update deleted_servers set made_by = ${organisationId} where uuid = ${uuid}`.execute(
+    tx,
+  );
+  await sql`
+    update deleted_servers d set purge_at = clock_timestamp()
+      from (select uuid, node_id from deleted_servers where made_by = ${organisationId}
+             order by deleted_at desc, uuid
+            offset (select own_servers from organisations where id = ${organisationId})) as old
+     where d.uuid = old.uuid and d.node_id = old.node_id and coalesce(d.purge_at > clock_timestamp(), true)`.execute(
+    tx,
+  );
 }

@@ -164,6 +164,25 @@ test('what the operator made is neither counted nor deleted by owners', async (t
   assertRefused(await acme.send('DELETE', `${SERVERS}/${ofFile}`), 422, 'conflict');
 });
 
+test('owners cannot fill a disk by making and deleting: the oldest of their files are purged', async (t) => {
+  const { acme, db } = await start(t, { ...QUOTA, servers: 1 });
+  const uuids: string[] = [];
+  for (let round = 0; round < 3; round += 1) {
+    const { uuid } = await make(acme);
+    await sql`
+      update game_servers set build_state = 'built', identifier = left(uuid::text, 8)
+       where uuid = ${uuid}`.execute(db);
+    dataOf(await acme.send('DELETE', `${SERVERS}/${uuid}`));
+    uuids.push(uuid);
+  }
+  const { rows } = await sql<{ uuid: string; due: boolean }>`
+    select uuid, purge_at <= now() as due from deleted_servers order by deleted_at`.execute(db);
+  assert.deepEqual(
+    rows.map(({ uuid, due }) => [uuid, due]),
+    uuids.map((uuid, index) => [uuid, index < 2]),
+  );
+});
+
 test('it says where a server fits, and why not elsewhere, without what a node has left', async (t) => {
   const { acme, db } = await start(t);
   const ask = async (limits: object = SIZE) =>

@@ -186,6 +186,7 @@ export interface Schema {
     build_epoch: number;
     deleted_at: Generated<Date>;
     purge_at: Date | null;
+    made_by: number | null;
   };
   detection_changes: {
     transaction: Generated<string>;

@@ -12,6 +12,10 @@ alter table organisations
 alter table game_servers add column made_by bigint references organisations;
 create index game_servers_made_by on game_servers (made_by) where made_by is not null;
 
+-- The organisation whose owners made and deleted it; its newest ones alone are kept, so that making fills no disk.
+alter table deleted_servers add column made_by bigint references organisations;
+create index deleted_servers_made_by on deleted_servers (made_by) where made_by is not null;
+
 -- Eggs that operators added to those that are shipped.
 create table library_eggs (
   id bigint generated always as identity primary key,

@@ -174,7 +174,7 @@ describe("a community's evening", { skip: skipUnless(NEEDS) }, () => {
     return spawn(program, rest, { cwd: home, env });
   }
 
-  /** What OpenSSH's sftp writes and its exit code. */
+  /** The output of OpenSSH’s sftp and its exit code. */
   async function sftp(
     uuid: string,
     friend: string,
