@@ -21,12 +21,12 @@ import { X1_BLOCKED_ENDPOINTS } from './operations/x1-blocked.ts';
 import { X1_EVENT_ENDPOINTS } from './operations/x1-events.ts';
 import { X1_FILTER_ENDPOINTS } from './operations/x1-filters.ts';
 import { X1_SAMPLE_ENDPOINTS } from './operations/x1-samples.ts';
-import { X1_FILE_ENDPOINTS } from './operations/x1-files.ts';
+import { X1_FILE_ENDPOINTS } from './operations/servers/files.ts';
 import { X1_GAME_SERVER_ENDPOINTS } from './operations/game-servers.ts';
-import { SELF_SERVICE_ENDPOINTS } from './operations/self-service.ts';
-import { SERVER_PEOPLE_ENDPOINTS } from './operations/server-people.ts';
-import { SERVER_PORT_ENDPOINTS } from './operations/server-ports.ts';
-import { SERVER_SETTINGS_ENDPOINTS } from './operations/server-settings.ts';
+import { SELF_SERVICE_ENDPOINTS } from './operations/servers/self-service.ts';
+import { SERVER_PEOPLE_ENDPOINTS } from './operations/servers/people.ts';
+import { SERVER_PORT_ENDPOINTS } from './operations/servers/ports.ts';
+import { SERVER_SETTINGS_ENDPOINTS } from './operations/servers/settings.ts';
 import * as examples from './operations/x1-examples.ts';
 import {
   AcceptedAddress,

@@ -108,7 +108,7 @@ const CHECKS: Readonly<Record<Need, () => string | null>> = {
     null,
   fastnetmon: () => onPath('fastnetmon'),
   'nats-server': () => onPath('nats-server'),
-  bsdtar: () => onPath('bsdtar') ?? onPath('xz'),
+  bsdtar: () => onPath('bsdtar'),
 };
 
 /** A busy machine takes its time: what can be used must not count as missing. */

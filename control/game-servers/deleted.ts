@@ -70,6 +70,13 @@ export async function loadDeleted(
   return rows;
 }
 
+/** Forgets a deleted server, because it is declared again. */
+export async function forgetDeleted(tx: Tx, uuid: string): Promise<void> {
+  await sql`delete from deleted_servers where uuid = ${uuid} and (purge_at is null or purge_at > now())`.execute(
+    tx,
+  );
+}
+
 /** Ends the time for which the files of a deleted server are kept. */
 export async function endKeeping(tx: Tx, uuid: string): Promise<void> {
   await sql`

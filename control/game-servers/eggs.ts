@@ -1,4 +1,4 @@
-import { type EggAbout, NO_ABOUT } from '@portcullis/core/game-servers/eggs/about.ts';
+import { type EggAbout, NO_ABOUT } from '@portcullis/core/game-servers/egg-library/about.ts';
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import { sql } from 'kysely';
 import type { Db, Reader, Tx } from '../db/database.ts';

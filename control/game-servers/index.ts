@@ -6,8 +6,7 @@ import type { Admit, AgentHandler, ControlSide } from '@portcullis/link/transpor
 import type { Db } from '../db/database.ts';
 import { createGameServerEvents } from './events.ts';
 import type { FileHandlers } from './files/handlers.ts';
-import { FileStreams } from './files/streams.ts';
-import type { ServeStream } from '../links/socket-streams.ts';
+import { FileStreams, type ServeStream } from './files/streams.ts';
 import { createHandlers, type GameServerHandlers } from './handlers.ts';
 import { type LiveServer, readLive } from './live.ts';
 import { startLostNodes } from './openings/lost-nodes.ts';
@@ -17,12 +16,14 @@ import { NodeHandler, type SftpAnswers } from './nodes/node-handler.ts';
 import { PowerStates } from './nodes/power-states.ts';
 import type { ServerRow } from './store.ts';
 
+export type { ServeStream };
 export { recordActivity, recordDone } from './activity.ts';
 export { requireServer, type ServerCall } from './require-server.ts';
 export { type EggFile, type FoundEgg, loadStoredEgg, saveEggs, sweepEggs } from './eggs.ts';
 export {
   type DeletedServer,
   endKeeping,
+  forgetDeleted,
   forgetLeft,
   loadDeleted,
   recordLeft,

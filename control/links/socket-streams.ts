@@ -1,10 +1,8 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
 import type { Duplex } from 'node:stream';
+import type { ServeStream } from '../game-servers/index.ts';
 
 const HEADERS_MS = 5_000;
-
-/** Takes a request; returns whether it was one that was waited for. */
-export type ServeStream = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 /** Reads requests of nodes from connections of the socket of the link. */
 export function createSocketStreams(

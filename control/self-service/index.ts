@@ -1,4 +1,4 @@
-import type { SELF_SERVICE_ENDPOINTS } from '@portcullis/contract/operations/self-service.ts';
+import type { SELF_SERVICE_ENDPOINTS } from '@portcullis/contract/operations/servers/self-service.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { type EggLibrary, findPlaces, listLibrary } from '../operator/index.ts';
 import { deleteServer, makeServer, requireOffered } from './make.ts';

@@ -20,7 +20,7 @@ import {
   server as kind,
   type StoredServer,
 } from '../operator/index.ts';
-import { type FieldError, Problem } from '../problem.ts';
+import { type FieldError, invalidField, Problem } from '../problem.ts';
 import { fixedVariable, rightFor, settingsView, stateOf } from './view.ts';
 
 type Names = 'readServerSettings' | 'changeServerSettings';
@@ -94,6 +94,9 @@ function requireState({ ifMatch }: Pick<Change, 'ifMatch'>, before: StoredServer
 function changed(object: ServerObject, egg: Egg, body: Change['body']): ServerObject {
   const { variables = {}, crashes, image, ...others } = body;
   refuseVariables(object, egg, Object.keys(variables));
+  if (typeof image === 'string' && object.docker_image !== null) {
+    throw invalidField('/image', 'The operator set an image of its own, so none is chosen.');
+  }
   const known = new Set(egg.variables.map(({ env }) => env));
   const values = new Map(Object.entries(object.variables).filter(([env]) => known.has(env)));
   for (const [env, value] of Object.entries(variables)) {

@@ -151,6 +151,19 @@ test('rules of the egg, hidden variables and unknown images are refused, and the
   assert.doesNotMatch((await acme.get(PATH)).text, /secret|PASSWORD/);
 });
 
+test('an image of the operator leaves none to choose, and stays', async (t) => {
+  const { acme, db } = await start(t);
+  await sql`update game_servers set docker_image = '~own:1'`.execute(db);
+  const { fixed } = dataOf<Settings>(await acme.get(PATH));
+  assert.deepEqual(
+    fixed.map(({ pointer }) => pointer),
+    ['/image'],
+  );
+  assertRefused(await change(acme, { image: 'second' }), 422, 'invalid_request');
+  assert.equal((await change(acme, { variables: { MOTD: 'x' } })).status, 200);
+  assert.equal((await loadAssignment(db, uuidOf(1)))?.dockerImage, '~own:1');
+});
+
 test('two who change at once never overwrite each other silently', async (t) => {
   const { acme } = await start(t);
   const ifMatch = (await acme.get(PATH)).headers.get('etag') ?? '';

@@ -66,10 +66,17 @@ function fixedOf(
     const variable = variables.get(pointer);
     const reason =
       lackOf(pointer, rights) ??
-      (variable === undefined ? null : fixedVariable(variable, stored.object)) ??
+      (variable === undefined
+        ? fixedImage(pointer, stored.object)
+        : fixedVariable(variable, stored.object)) ??
       (isOfFile(stored, pointer) ? 'The fleet file of the operator states it.' : null);
     return reason === null ? [] : [{ pointer, reason }];
   });
+}
+
+/** An image that the operator set in place of the egg's leaves no choice. */
+function fixedImage(pointer: string, { docker_image: image }: ServerObject): string | null {
+  return pointer === '/image' && image !== null ? 'The operator set an image of its own.' : null;
 }
 
 function lackOf(pointer: string, rights: ReadonlySet<ServerRight>): string | null {

@@ -123,8 +123,8 @@ describe('an account in a browser, and the operator who helps', {
     await dialog.getByLabel('Public key').fill('-----BEGIN OPENSSH PRIVATE KEY-----');
     await submit('Add an SSH key');
     await dialog
-      .getByText(/public/i)
-      .nth(1)
+      .getByText(/is a private key: keep it to yourself/)
+      .first()
       .waitFor();
     dan.takeFaults();
     await dialog.getByLabel('Public key').fill(SSH_KEY);

@@ -75,7 +75,7 @@ export async function takeFiles(visit: Visit, url: string, take: Take): Promise<
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   await page.getByRole('button', { name: 'What takes the disk' }).click();
-  await page.getByRole('meter').first().waitFor();
+  await page.getByRole('meter', { name: 'Disk use of world' }).waitFor();
   await take('files-usage');
   await page.getByRole('button', { name: 'Bin', exact: true }).click();
   await page.getByRole('button', { name: 'Restore eula.txt' }).first().waitFor();

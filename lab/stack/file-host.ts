@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createKey } from '@portcullis/control/access/index.ts';
@@ -25,6 +26,8 @@ export interface FileHostOptions {
   readonly replicas?: number;
   /** Nodes reach control over NATS, as those of other hosts do. Default: by its socket. */
   readonly overNats?: boolean;
+  /** Whether the files are on a disk, where others are in memory. */
+  readonly onDisk?: boolean;
   /** Whether the node serves SFTP. */
   readonly sftp?: boolean;
   /** MiB; default: more than any test writes. */
@@ -38,7 +41,8 @@ export interface FileHostOptions {
 export class FileHost {
   static async start(life: Lifetime, options: FileHostOptions = {}): Promise<FileHost> {
     const { db, url } = await testDatabase(life);
-    const home = mkdtempSync(join(scratchRoot(), 'portcullis-file-host-'));
+    const root = options.onDisk === true ? tmpdir() : scratchRoot();
+    const home = mkdtempSync(join(root, 'portcullis-file-host-'));
     chmodSync(home, 0o711);
     const host = new FileHost({ db, databaseUrl: url, home, options });
     try {

@@ -1,4 +1,5 @@
 import { connectControl, isRemote } from '@portcullis/link/transport/connect.ts';
+import { whenSupervisorGone } from '@portcullis/link/supervisor.ts';
 import { createNode } from '@portcullis/node/create-node.ts';
 import { FakeEngine } from '@portcullis/node/engine/fake.ts';
 
@@ -30,5 +31,6 @@ const node = createNode({
   log: { debug() {}, info() {}, warn, error: warn },
 });
 node.start();
+whenSupervisorGone(() => process.exit(0));
 const port = await node.sftpPort;
 process.send?.({ kind: 'ready', sftpPort: port });

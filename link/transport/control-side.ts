@@ -117,7 +117,7 @@ interface Surroundings {
   readonly onGone: () => void;
 }
 
-/** As the length of a message, these bytes would be far above any limit. */
+/** The first bytes of a request: as the length of a message they would be far above any limit. */
 const HTTP = /^(?:GET |POST )/;
 const GONE: Admission = { ok: false, reason: 'The connection has ended.' };
 

@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { ImportedEgg } from '@portcullis/core/game-servers/eggs/parse-egg.ts';
 import { parseEgg } from '@portcullis/core/game-servers/eggs/parse-egg.ts';
-import { reviewEgg } from '@portcullis/core/game-servers/eggs/review.ts';
+import { reviewEgg } from '@portcullis/core/game-servers/egg-library/review.ts';
 import { checkVariables } from '@portcullis/core/game-servers/eggs/variables.ts';
 import { compilePattern } from '@portcullis/core/game-servers/eggs/re2.ts';
 import { BASE, FILES, RECIPES, referenceOf } from './recipes.ts';

@@ -4,7 +4,6 @@ import { after, test } from 'node:test';
 import { CommandSession } from '@portcullis/cli/testing/run.ts';
 import { addNode, addServer } from '@portcullis/control/game-servers/testing/servers.ts';
 import { startEnvironment } from '@portcullis/control/testing/fixture.ts';
-import { sql } from 'kysely';
 
 const session = new CommandSession({ PATH: process.env['PATH'], HOME: tmpdir() });
 after(() => session.close());
@@ -14,10 +13,9 @@ test('ports of a server are added, named, made the first one and removed', async
   const { db } = world;
   await addNode(db, 'node-1');
   await addServer(db, { number: 1, name: 'Survival' });
-  await sql`update game_servers set port_limit = 2`.execute(db);
-  await sql`update nodes set addresses = '{198.51.100.10}', given_ports = '25570-25580'`.execute(
-    db,
-  );
+  await db.updateTable('game_servers').set({ port_limit: 2 }).execute();
+  const offer = { addresses: ['198.51.100.10'], given_ports: '25570-25580' };
+  await db.updateTable('nodes').set(offer).execute();
   const env = {
     PATH: process.env['PATH'],
     HOME: tmpdir(),

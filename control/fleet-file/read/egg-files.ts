@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
-import { aboutEgg, NO_ABOUT } from '@portcullis/core/game-servers/eggs/about.ts';
+import { aboutEgg, NO_ABOUT } from '@portcullis/core/game-servers/egg-library/about.ts';
 import { parseEgg } from '@portcullis/core/game-servers/eggs/parse-egg.ts';
 import { compilePattern } from '@portcullis/core/game-servers/eggs/re2.ts';
 import type { PatternCompiler } from '@portcullis/core/game-servers/eggs/rules.ts';

@@ -202,7 +202,7 @@ function withoutQuery(text: string): string {
   return url === null ? '' : `${url.origin}${url.pathname}${url.search === '' ? '' : '?…'}`;
 }
 
-/** What became of a change, for its audit entry. */
+/** The outcome of a change, for its audit entry. */
 export function outcomeOf(answer: FileAnswer | Silence): object {
   if (answer.kind === 'refused') return { ok: false, message: answer.reason };
   if (answer.kind === 'silent') return { ok: false, message: SILENCES[answer.why] };

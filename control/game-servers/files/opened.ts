@@ -7,7 +7,7 @@ import type { ServerRow } from '../store.ts';
 import { askNode } from './ask.ts';
 import { type ExpectedStream, type FileStreams, type NodeStream, StreamLost } from './streams.ts';
 
-/** What operations with streams need. */
+/** The parts of control that operations with streams need. */
 export interface Streaming {
   readonly calls: NodeCalls;
   readonly streams: FileStreams;

@@ -9,6 +9,9 @@ const OPEN_MS = 15_000;
 /** A stream in which nothing moves for this long is cut. */
 const STALL_MS = 120_000;
 
+/** Takes a request; returns whether it was one that was waited for. */
+export type ServeStream = (request: IncomingMessage, response: ServerResponse) => boolean;
+
 /** The connection that a node opened for one stream. */
 export interface NodeStream {
   readonly request: IncomingMessage;

@@ -35,6 +35,10 @@ export interface EngineStatus {
   /** Missing or null: an agent of an older version does not say it. */
   readonly host?: HostEngines | null;
 }
+/** Disk of deleted servers whose files node `n` keeps: deleting and making servers again must not fill it. */
+const LEFT_MIB = sql`(
+  select coalesce(sum((d.declared #>> '{limits,disk}')::integer), 0) from deleted_servers d where d.node_id = n.id)`;
+
 export interface FailedBuild {
   readonly uuid: string;
   readonly name: string;
@@ -47,7 +51,7 @@ export async function loadNodeStatuses(db: Reader | Tx): Promise<NodeStatus[]> {
     select n.id, n.name, n.owner, n.enrolled_at as "enrolledAt", n.last_seen_at as "lastSeenAt", n.engine,
            coalesce(n.last_seen_at > now() - make_interval(secs => ${AWAY_AFTER_SECONDS}), false) as connected,
            n.memory_mib as memory, n.disk_mib as disk, coalesce(sum(s.memory_mib), 0) as "memoryUsed",
-           coalesce(sum(s.disk_mib), 0) as "diskUsed", array(select host(unnest(n.addresses))) as addresses,
+           coalesce(sum(s.disk_mib), 0) + ${LEFT_MIB} as "diskUsed", array(select host(unnest(n.addresses))) as addresses,
            n.given_ports as ports,
            count(s.uuid)::integer as servers,
            (count(*) filter (where s.provisioned))::integer as built,

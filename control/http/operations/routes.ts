@@ -24,9 +24,9 @@ import {
   type Operation,
   type Right,
 } from './dispatch.ts';
-import { passBytes } from './byte-stream.ts';
-import { sendStream } from './event-stream.ts';
-import { addStreams, type StreamRight } from './open-streams.ts';
+import { passBytes } from '../streams/byte-stream.ts';
+import { sendStream } from '../streams/event-stream.ts';
+import { addStreams, type StreamRight } from '../streams/open-streams.ts';
 import { parsePathParams, type PathParams } from './path-params.ts';
 import { sendReply } from './problem-reply.ts';
 import { entityTag, namesTag } from './etag.ts';

@@ -9,7 +9,7 @@ import {
 import type { Duplex } from 'node:stream';
 import { Socket } from 'node:net';
 import * as limits from './config.ts';
-import { limitBodyTime } from './body-time.ts';
+import { limitBodyTime } from '../input/body-time.ts';
 import type { HttpConfig } from './config.ts';
 import { createSecureListener } from './secure-listener.ts';
 

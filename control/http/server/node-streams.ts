@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { STREAM_PATH } from '@portcullis/link/streams.ts';
-import { receiveWithoutLimit } from './body-time.ts';
+import { receiveWithoutLimit } from '../input/body-time.ts';
 
 /**
  * The path at which nodes of other hosts open streams of files. Its requests are of no caller: a token decides, that this

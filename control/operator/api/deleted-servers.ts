@@ -4,6 +4,7 @@ import type { Batch } from '../../fleet/batch.ts';
 import {
   type DeletedServer,
   endKeeping,
+  forgetDeleted,
   loadDeleted,
   resumeBuild,
 } from '../../game-servers/index.ts';
@@ -72,6 +73,8 @@ async function restore(
   if (deleted.isDue) {
     throw conflict(`The time of ${deleted.name} is over: ${deleted.node} purges its files.`);
   }
+  // Its files count once.
+  await forgetDeleted(tx, uuid);
   const terms = { actor: operatorActor(call), library, action: 'restore' };
   const written = await saveByHand(batch, server, uuid, () => deleted.declared, terms);
   await resumeBuild(tx, deleted);

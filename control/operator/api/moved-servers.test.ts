@@ -127,6 +127,18 @@ test('a deleted server is listed with its days, and is restored with its files a
   assertRefused(await operator.post(`${ONE}/restore`, {}), 404, 'not_found');
 });
 
+test('what deleted servers left counts as disk of their node until it is purged', async (t) => {
+  const { operator, db } = await start(t);
+  await sql`update nodes set disk_mib = 4000, addresses = '{198.51.100.10}'`.execute(db);
+  dataOf(await operator.send('DELETE', PATH));
+  const limits = { memory: 64, cpu: 10, disk: 2_048 };
+  const egg = 'eggs/flying-squid.json';
+  const order = { organisation: 'acme', service: 501, name: 'Next', node: 'node-1', egg, limits };
+  const full = await operator.post(`${OPERATOR_PREFIX}/game-servers`, order);
+  assertRefused(full, 422, 'no_capacity');
+  dataOf(await operator.post(`${ONE}/restore`, {}));
+});
+
 test('a node purges a deleted server when its time is over, and it cannot be restored any more', async (t) => {
   const { operator, node } = await start(t);
   dataOf(await operator.send('DELETE', PATH));

@@ -1,7 +1,7 @@
 import {
   differencesOf,
   type EggDifference,
-} from '@portcullis/core/game-servers/eggs/difference.ts';
+} from '@portcullis/core/game-servers/egg-library/difference.ts';
 import { sql } from 'kysely';
 import type { Reader } from '../../db/database.ts';
 import type { FoundEgg } from '../../game-servers/index.ts';

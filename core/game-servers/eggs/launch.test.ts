@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { Egg } from '../egg.ts';
 import { type ServerAssignment, UNLIMITED } from '../power.ts';
 import { installEnvironment, type Launch, planLaunch } from './launch.ts';
-import { reviewEgg } from './review.ts';
+import { reviewEgg } from '../egg-library/review.ts';
 import { renderTemplate, type TemplateScope } from './templates.ts';
 
 const EGG: Egg = {

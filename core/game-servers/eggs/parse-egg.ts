@@ -3,7 +3,7 @@ import type { DonePattern, Egg, EggImage, EggVariable, InstallScript } from '../
 import { parseConfigFiles } from './parse-config-files.ts';
 import { parseExtension } from './parse-extension.ts';
 import { EggMistake, type Fields, isBlank, isFields, Reader, shown } from './reader.ts';
-import { reviewEgg } from './review.ts';
+import { reviewEgg } from '../egg-library/review.ts';
 import { parseRules, type PatternCompiler } from './rules.ts';
 import { parseStop } from './stop.ts';
 import { isReserved, isVariableName } from './variables.ts';

@@ -2,10 +2,8 @@ import { missing } from '../../requirements.ts';
 import { FileHost } from '../../stack/file-host.ts';
 import type { Bench, Row } from '../report.ts';
 import { httpRows } from './http.ts';
+import type { FileRows } from './rows.ts';
 import { sftpRows } from './sftp.ts';
-
-/** Measures something of the files of a server that runs on this host. */
-export type FileRows = (host: FileHost, say: (line: string) => void) => Promise<readonly Row[]>;
 
 /** The doors to the files, each with its own rows. */
 const DOORS: readonly FileRows[] = [httpRows, sftpRows];
@@ -17,7 +15,7 @@ export const filesBench: Bench = {
   async run(say) {
     const ended = new AbortController();
     const life = { name: 'bench files', signal: ended.signal };
-    const host = await FileHost.start(life, { sftp: true });
+    const host = await FileHost.start(life, { sftp: true, onDisk: true });
     try {
       const rows: Row[] = [];
       for (const measure of DOORS) rows.push(...(await measure(host, say)));

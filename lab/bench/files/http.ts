@@ -8,7 +8,7 @@ import type { FileHost } from '../../stack/file-host.ts';
 import { NGINX } from '../../stack/game-servers.ts';
 import { median, quantile, residentMib } from '../measure.ts';
 import type { Row } from '../report.ts';
-import type { FileRows } from './files.ts';
+import type { FileRows } from './rows.ts';
 
 const MIB = 1024 ** 2;
 /** Two uploads and two downloads at once, each of this size. */

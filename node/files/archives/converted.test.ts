@@ -35,8 +35,18 @@ function makeArchive(
   mkdirSync(content);
   fill(content);
   const archive = join(folder, 'archive');
-  execFileSync('bsdtar', ['-cf', archive, ...args, '.'], { cwd: content });
+  // The names of 7z are UTF-16.
+  const env = { ...process.env, LC_ALL: 'C.UTF-8' };
+  execFileSync('bsdtar', ['-cf', archive, ...args, '.'], { cwd: content, env });
   return readFileSync(archive);
+}
+
+/** One file alone, compressed by xz. */
+function compress(t: TestContext, content: string): Buffer {
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-archive-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  writeFileSync(join(folder, 'file'), content);
+  return execFileSync('bsdtar', ['-cf', '-', '--format=raw', '--xz', 'file'], { cwd: folder });
 }
 
 function world(folder: string): void {
@@ -160,7 +170,7 @@ describe('archives that libarchive reads', { skip: skipUnless(['bsdtar']) }, () 
     const files = new TestFiles(t);
     // A list of libarchive that names a file of the host as its content.
     const list = '#mtree\n./passwd type=file contents=/etc/passwd\n';
-    files.put('list.xz', execFileSync('xz', ['-c'], { input: list }));
+    files.put('list.xz', compress(t, list));
     await files.ok('job', unpacking('list.xz'));
     assert.equal(readFileSync(join(files.folder, 'out/list'), 'utf8'), list);
     const inner = makeArchive(t, world, '--format=7zip');

@@ -15,7 +15,7 @@ interface Transfer {
   readonly controller: AbortController;
   readonly key: string | null;
   isOpen: boolean;
-  /** What the stream brought, or why it did not. */
+  /** The result of the stream, or why there is none. */
   outcome: Received | FileRefusal;
   ended: Promise<void>;
 }

@@ -64,7 +64,7 @@ async function showFile(
   }
 }
 
-/** What is to be downloaded, and to where: into a folder that is there under its own name, as `cp` does. */
+/** The files to download, and where they go: into a folder that is there under its own name, as `cp` does. */
 async function filesAt(
   client: KeyClient,
   slice: string,
@@ -154,7 +154,7 @@ class Download {
     }
   }
 
-  /** What arrives stays beside the file, under the name of the ETag that it is a part of, until it is whole. */
+  /** Receives a file: what arrives stays beside it, under the name of the ETag that it is a part of, until it is whole. */
   async #receive({ path, file }: RemoteFile, rest: Rest | null): Promise<void> {
     const got = await this.#transfers.download({ slice: this.#slice, path, rest });
     if (!got.isPart) removeParts(file);
@@ -202,7 +202,7 @@ function partNames(file: string): readonly string[] {
   return names.filter((name) => PART.exec(name)?.groups?.['name'] === basename(file));
 }
 
-/** What an earlier download of this file left; null if there is nothing. */
+/** The part that an earlier download of this file left; null if there is nothing. */
 function partOf(file: string): { readonly size: number; readonly etag: string } | null {
   const [name = ''] = partNames(file);
   const tag = PART.exec(name)?.groups?.['tag'];

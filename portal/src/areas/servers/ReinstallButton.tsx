@@ -3,7 +3,7 @@ import { RotateCw } from 'lucide-react';
 import { useState } from 'react';
 import { WriteDialog } from '../../components/forms/WriteDialog.tsx';
 import { RoleButton } from '../../components/RoleButton.tsx';
-import { serverSettingsMessages as text } from '../../messages/server-settings.ts';
+import { serverSettingsMessages as text } from '../../messages/servers/settings.ts';
 import { useSession } from '../../session/session.ts';
 import { rightRefusal } from './server-right.ts';
 

@@ -1,5 +1,5 @@
 import type { ServerRight } from '@portcullis/core/access/server-rights.ts';
-import { serverPeopleMessages } from '../../messages/server-people.ts';
+import { serverPeopleMessages } from '../../messages/servers/people.ts';
 
 /** Why the caller may not do what needs this right to a server; null when it has it. */
 export function rightRefusal(own: readonly string[], needed: ServerRight): string | null {

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { ConfirmButton } from '../../../components/forms/ConfirmButton.tsx';
 import { ListPanel } from '../../../components/list/ListPanel.tsx';
 import { Pill } from '../../../components/Pill.tsx';
-import { deletedServerMessages as text } from '../../../messages/deleted-servers.ts';
+import { deletedServerMessages as text } from '../../../messages/servers/deleted.ts';
 import { personClient } from '../../../session/session.ts';
 import { LIST_MS } from '../queries.ts';
 

@@ -3,7 +3,7 @@ import type { DeclaredServer } from '@portcullis/client/index.ts';
 import { useQuery } from '@tanstack/react-query';
 import { WriteDialog } from '../../../components/forms/WriteDialog.tsx';
 import type { Fields } from '../../../components/forms/WriteForm.tsx';
-import { moveServerMessages as text } from '../../../messages/move-server.ts';
+import { moveServerMessages as text } from '../../../messages/servers/move.ts';
 import { personClient } from '../../../session/session.ts';
 import { useOrganisations } from '../queries.ts';
 

@@ -1,6 +1,6 @@
 import { Input } from '@mantine/core';
 import { Pill, type Tone } from '../../../components/Pill.tsx';
-import { serverFormMessages as text } from '../../../messages/server-form.ts';
+import { serverFormMessages as text } from '../../../messages/servers/form.ts';
 import { type Egg, hostOf, OWN_EGG } from './draft.ts';
 
 interface Props {

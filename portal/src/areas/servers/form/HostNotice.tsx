@@ -3,7 +3,7 @@ import { useWrite } from '../../../components/forms/use-write.ts';
 import { CommandBlock } from '../../../components/CommandBlock.tsx';
 import { ProblemNotice } from '../../../components/forms/ProblemNotice.tsx';
 import { Notice } from '../../../components/Notice.tsx';
-import { serverFormMessages as text } from '../../../messages/server-form.ts';
+import { serverFormMessages as text } from '../../../messages/servers/form.ts';
 import { personClient } from '../../../session/session.ts';
 import type { EggHost } from './draft.ts';
 import { useImage } from './queries.ts';

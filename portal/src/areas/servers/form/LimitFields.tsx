@@ -1,5 +1,5 @@
 import { NumberInput, Switch, TextInput } from '@mantine/core';
-import { serverFormMessages as text } from '../../../messages/server-form.ts';
+import { serverFormMessages as text } from '../../../messages/servers/form.ts';
 import { LIMIT_NAMES, LIMITS, type LimitName } from './draft.ts';
 
 interface Props {

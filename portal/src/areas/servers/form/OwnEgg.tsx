@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { ProblemNotice } from '../../../components/forms/ProblemNotice.tsx';
 import { useWrite } from '../../../components/forms/use-write.ts';
 import { Notice } from '../../../components/Notice.tsx';
-import { serverFormMessages as text } from '../../../messages/server-form.ts';
+import { serverFormMessages as text } from '../../../messages/servers/form.ts';
 import { personClient } from '../../../session/session.ts';
 
 export type OwnEggRead = ReadEgg['data'];

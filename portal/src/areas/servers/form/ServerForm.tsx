@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { type Fields, WriteForm } from '../../../components/forms/WriteForm.tsx';
 import { Loaded } from '../../../components/Loaded.tsx';
 import { Notice } from '../../../components/Notice.tsx';
-import { serverFormMessages as text } from '../../../messages/server-form.ts';
+import { serverFormMessages as text } from '../../../messages/servers/form.ts';
 import { personClient } from '../../../session/session.ts';
 import type { Organisation } from '../../operator/queries.ts';
 import { type Draft, type Egg, EMPTY, hostOf, OWN_EGG, serverInput } from './draft.ts';

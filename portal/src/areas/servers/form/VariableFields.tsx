@@ -1,7 +1,7 @@
 import { ActionIcon, NumberInput, Select, Switch, TextInput } from '@mantine/core';
 import { RotateCcw } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { serverFormMessages as text } from '../../../messages/server-form.ts';
+import { serverFormMessages as text } from '../../../messages/servers/form.ts';
 import { describeInput, type EggVariable } from './draft.ts';
 
 /** Fields of one row begin at one height, also where only some have a description. */

@@ -1,5 +1,5 @@
 import type { DeclaredServer, Eggs, ServerOrder } from '@portcullis/client/index.ts';
-import { serverFormMessages as text } from '../../../messages/server-form.ts';
+import { serverFormMessages as text } from '../../../messages/servers/form.ts';
 
 export type Egg = Omit<Eggs['data'][number], 'shipped' | 'offered' | 'source'>;
 export type EggHost = Egg['hosts'][number];

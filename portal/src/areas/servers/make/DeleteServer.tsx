@@ -4,7 +4,7 @@ import { Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { RoleButton } from '../../../components/RoleButton.tsx';
 import { WriteDialog } from '../../../components/forms/WriteDialog.tsx';
-import { serverMakingMessages } from '../../../messages/server-making.ts';
+import { serverMakingMessages } from '../../../messages/servers/making.ts';
 import { useSession } from '../../../session/session.ts';
 
 const text = serverMakingMessages.delete;

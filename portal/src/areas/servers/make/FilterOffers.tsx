@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { ShieldPlus } from 'lucide-react';
 import { ProblemNotice } from '../../../components/forms/ProblemNotice.tsx';
 import { useWrite } from '../../../components/forms/use-write.ts';
-import { serverMakingMessages as text } from '../../../messages/server-making.ts';
+import { serverMakingMessages as text } from '../../../messages/servers/making.ts';
 import { useSession } from '../../../session/session.ts';
 import { placeOf } from '../place.ts';
 

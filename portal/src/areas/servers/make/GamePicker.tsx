@@ -2,7 +2,7 @@ import { Input } from '@mantine/core';
 import { useState } from 'react';
 import { searchRows } from '../../../components/list/columns.ts';
 import { SearchField } from '../../../components/list/SearchField.tsx';
-import { serverMakingMessages as text } from '../../../messages/server-making.ts';
+import { serverMakingMessages as text } from '../../../messages/servers/making.ts';
 import { fieldsOfGame } from '../../library/GameCards.tsx';
 import { GameIcon } from '../../library/GameIcon.tsx';
 import type { Offered } from './draft.ts';

@@ -8,7 +8,7 @@ import { ProblemNotice } from '../../../components/forms/ProblemNotice.tsx';
 import { useWrite } from '../../../components/forms/use-write.ts';
 import { Loaded } from '../../../components/Loaded.tsx';
 import { Notice } from '../../../components/Notice.tsx';
-import { serverMakingMessages as text } from '../../../messages/server-making.ts';
+import { serverMakingMessages as text } from '../../../messages/servers/making.ts';
 import { useSession } from '../../../session/session.ts';
 import { placeOf } from '../place.ts';
 import { useBuild, useServer } from '../queries.ts';

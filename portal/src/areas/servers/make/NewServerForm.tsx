@@ -1,6 +1,6 @@
 import { Select, TextInput } from '@mantine/core';
 import { type Fields, WriteForm } from '../../../components/forms/WriteForm.tsx';
-import { serverMakingMessages as text } from '../../../messages/server-making.ts';
+import { serverMakingMessages as text } from '../../../messages/servers/making.ts';
 import { useSession } from '../../../session/session.ts';
 import { VariableFields } from '../form/VariableFields.tsx';
 import { bodyOf, type Draft, initialDraft, type Offered, type Quota } from './draft.ts';

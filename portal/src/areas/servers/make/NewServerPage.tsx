@@ -8,7 +8,7 @@ import { PageHeader } from '../../../components/PageHeader.tsx';
 import { RoleGate } from '../../../components/RoleGate.tsx';
 import { formatCount, formatShare } from '../../../format.ts';
 import { messages } from '../../../messages/index.ts';
-import { serverMakingMessages as text } from '../../../messages/server-making.ts';
+import { serverMakingMessages as text } from '../../../messages/servers/making.ts';
 import { useOffered } from '../../library/queries.ts';
 import { type Offered, type Quota, stateOf } from './draft.ts';
 import { MadeServer } from './MadeServer.tsx';

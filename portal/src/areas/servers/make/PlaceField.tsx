@@ -1,7 +1,7 @@
 import { Radio } from '@mantine/core';
 import { Loaded } from '../../../components/Loaded.tsx';
 import { Notice } from '../../../components/Notice.tsx';
-import { serverMakingMessages as text } from '../../../messages/server-making.ts';
+import { serverMakingMessages as text } from '../../../messages/servers/making.ts';
 import type { Draft } from './draft.ts';
 import { usePlaces } from './queries.ts';
 

@@ -1,6 +1,6 @@
 import { NumberInput, Slider } from '@mantine/core';
 import { formatCount, formatMib } from '../../../format.ts';
-import { serverMakingMessages as text } from '../../../messages/server-making.ts';
+import { serverMakingMessages as text } from '../../../messages/servers/making.ts';
 import { restOf, type Quota, SIZE_NAMES, type SizeName, SIZES } from './draft.ts';
 
 interface Props {

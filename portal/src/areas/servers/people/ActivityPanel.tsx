@@ -4,7 +4,7 @@ import { Lock, ScrollText } from 'lucide-react';
 import { EmptyState } from '../../../components/EmptyState.tsx';
 import { ListPanel } from '../../../components/list/ListPanel.tsx';
 import { timeColumn } from '../../../components/Time.tsx';
-import { serverPeopleMessages } from '../../../messages/server-people.ts';
+import { serverPeopleMessages } from '../../../messages/servers/people.ts';
 import { useSession } from '../../../session/session.ts';
 import { rightRefusal } from '../server-right.ts';
 

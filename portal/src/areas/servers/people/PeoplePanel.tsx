@@ -12,7 +12,7 @@ import { ListPanel } from '../../../components/list/ListPanel.tsx';
 import { RoleButton } from '../../../components/RoleButton.tsx';
 import { RoleIcon } from '../../../components/RoleIcon.tsx';
 import { timeColumn } from '../../../components/Time.tsx';
-import { serverPeopleMessages as text } from '../../../messages/server-people.ts';
+import { serverPeopleMessages as text } from '../../../messages/servers/people.ts';
 import { useSession } from '../../../session/session.ts';
 import { rightRefusal } from '../server-right.ts';
 import { RightsField } from './RightsField.tsx';

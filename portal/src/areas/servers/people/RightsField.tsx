@@ -1,6 +1,6 @@
 import { Button, Checkbox, Tooltip } from '@mantine/core';
 import type { ServerPeople } from '@portcullis/client/index.ts';
-import { serverPeopleMessages as text } from '../../../messages/server-people.ts';
+import { serverPeopleMessages as text } from '../../../messages/servers/people.ts';
 
 type Right = ServerPeople['data']['rights'][number];
 

@@ -10,7 +10,7 @@ import { ListPanel } from '../../../components/list/ListPanel.tsx';
 import { Pill } from '../../../components/Pill.tsx';
 import { RoleButton } from '../../../components/RoleButton.tsx';
 import { RoleIcon } from '../../../components/RoleIcon.tsx';
-import { serverPortMessages as text } from '../../../messages/server-ports.ts';
+import { serverPortMessages as text } from '../../../messages/servers/ports.ts';
 import { useSession } from '../../../session/session.ts';
 import { placeOf } from '../place.ts';
 import { rightRefusal } from '../server-right.ts';

@@ -1,7 +1,7 @@
 import { NumberInput, Select, Switch, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { type Fields, WriteForm } from '../../../components/forms/WriteForm.tsx';
-import { serverSettingsMessages as text } from '../../../messages/server-settings.ts';
+import { serverSettingsMessages as text } from '../../../messages/servers/settings.ts';
 import { useSession } from '../../../session/session.ts';
 import { FIELD_ORDER, VariableFields } from '../form/VariableFields.tsx';
 import {

@@ -6,7 +6,7 @@ import { EmptyState } from '../../../components/EmptyState.tsx';
 import { ConfirmButton } from '../../../components/forms/ConfirmButton.tsx';
 import { Loaded } from '../../../components/Loaded.tsx';
 import { Notice } from '../../../components/Notice.tsx';
-import { serverSettingsMessages as text } from '../../../messages/server-settings.ts';
+import { serverSettingsMessages as text } from '../../../messages/servers/settings.ts';
 import { useSession } from '../../../session/session.ts';
 import ReinstallButton from '../ReinstallButton.tsx';
 import { rightRefusal } from '../server-right.ts';

@@ -17,9 +17,9 @@ interface OpenStream {
 export interface StreamLimits {
   /** The streams, for the refusal. */
   readonly what: string;
-  /** Of one key, or of one person. */
+  /** The most of one key, or of one person. */
   readonly ofCaller: number;
-  /** Of all keys and people of an organisation. */
+  /** The most of all keys and people of an organisation. */
   readonly ofOrganisation: number;
 }
 

@@ -1,4 +1,4 @@
-import { many } from './many.ts';
+import { many } from '../many.ts';
 
 /** The form of a server, which operators see. */
 export const serverFormMessages = {

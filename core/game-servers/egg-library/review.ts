@@ -1,8 +1,8 @@
 import type { Egg } from '../egg.ts';
-import type { PatternCompiler } from './rules.ts';
-import { parsePattern, unknownRules } from './rules.ts';
-import { unknownNames } from './templates.ts';
-import { RESERVED_VARIABLES } from './variables.ts';
+import type { PatternCompiler } from '../eggs/rules.ts';
+import { parsePattern, unknownRules } from '../eggs/rules.ts';
+import { unknownNames } from '../eggs/templates.ts';
+import { RESERVED_VARIABLES } from '../eggs/variables.ts';
 
 /**
  * Reports content of an egg without the intended effect: unknown templates, unchecked rules, and with `compile`

@@ -8,14 +8,14 @@ import {
   type ResponseRow,
   WITH_BODY,
   WITH_KEY,
-} from '../endpoint.ts';
+} from '../../endpoint.ts';
 import {
   ChangedServerPorts,
   ServerPortChange,
   ServerPortOrder,
   ServerPorts,
-} from '../schemas/server-ports.ts';
-import { SERVER_PARAMS } from './game-servers.ts';
+} from '../../schemas/server-ports.ts';
+import { SERVER_PARAMS } from '../game-servers.ts';
 
 const ONE = {
   ...SERVER_PARAMS,

@@ -5,9 +5,9 @@ import {
   readResponses,
   refusals,
   WITH_BODY,
-} from '../endpoint.ts';
-import { ServerSettings, ServerSettingsChange } from '../schemas/server-settings.ts';
-import { SERVER_PARAMS } from './game-servers.ts';
+} from '../../endpoint.ts';
+import { ServerSettings, ServerSettingsChange } from '../../schemas/server-settings.ts';
+import { SERVER_PARAMS } from '../game-servers.ts';
 
 const common = {
   tag: 'Game servers',

@@ -6,8 +6,8 @@ import {
   refusals,
   WITH_BODY,
   WITH_KEY,
-} from '../endpoint.ts';
-import { Done } from '../schemas/portal-account.ts';
+} from '../../endpoint.ts';
+import { Done } from '../../schemas/portal-account.ts';
 import {
   MadeServer,
   NewServer,
@@ -15,8 +15,8 @@ import {
   PlacesRequest,
   ServerPlaces,
   ServerQuota,
-} from '../schemas/self-service.ts';
-import { SERVER_PARAMS } from './game-servers.ts';
+} from '../../schemas/self-service.ts';
+import { SERVER_PARAMS } from '../game-servers.ts';
 
 const common = { tag: 'Game servers', flag: null, ability: 'game-servers.create' } as const;
 const read = {

@@ -1,4 +1,4 @@
-import { many } from './many.ts';
+import { many } from '../many.ts';
 
 /** The settings of a server that its people may change: read when the tab is opened. */
 export const serverSettingsMessages = {
@@ -38,6 +38,8 @@ export const serverSettingsMessages = {
     image: 'the image',
     limits: 'its limits',
     ports: 'its ports',
+    startup: 'its startup line',
+    mounts: 'its mounts',
   } as Readonly<Record<string, string>>,
   restartNow: 'Restart now',
   restartTitle: (name: string) => `Restart ${name}?`,

@@ -1,4 +1,4 @@
-import { many } from './many.ts';
+import { many } from '../many.ts';
 
 /** Deleted servers whose files are still on their nodes, which operators see. */
 export const deletedServerMessages = {

@@ -7,10 +7,10 @@ import {
   refusals,
   WITH_BODY,
   WITH_KEY,
-} from '../endpoint.ts';
-import type { ProblemCode } from '../problems.ts';
-import * as schemas from '../schemas/x1-files.ts';
-import { SERVER_PARAMS } from './game-servers.ts';
+} from '../../endpoint.ts';
+import type { ProblemCode } from '../../problems.ts';
+import * as schemas from '../../schemas/x1-files.ts';
+import { SERVER_PARAMS } from '../game-servers.ts';
 
 const common = { tag: 'Game servers', flag: null, params: SERVER_PARAMS } as const;
 const read = {
@@ -56,7 +56,7 @@ function changes(schema: TSchema, example: unknown, problems: readonly ProblemCo
   } as const;
 }
 
-/** What any file may be, and no browser shows. */
+/** The media type of any file, which no browser shows. */
 const BYTES = 'application/octet-stream';
 const AT = '2026-11-21T02:00:00+00:00';
 const JOB = {

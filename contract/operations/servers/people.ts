@@ -7,17 +7,17 @@ import {
   refusals,
   WITH_BODY,
   WITH_KEY,
-} from '../endpoint.ts';
-import { Done, NewLink } from '../schemas/portal-account.ts';
+} from '../../endpoint.ts';
+import { Done, NewLink } from '../../schemas/portal-account.ts';
 import {
   ServerActivity,
   ServerActivityQuery,
   ServerInvitation,
   ServerPeople,
   ServerRightsChange,
-} from '../schemas/server-people.ts';
-import { id } from '../schemas/values.ts';
-import { SftpPlace } from '../schemas/x1-sftp.ts';
+} from '../../schemas/server-people.ts';
+import { id } from '../../schemas/values.ts';
+import { SftpPlace } from '../../schemas/x1-sftp.ts';
 
 const SLICE = {
   slice: Type.String({

@@ -1,4 +1,4 @@
-import { many } from './many.ts';
+import { many } from '../many.ts';
 
 /** The people of one server, and what was done with it: read when its page is opened. */
 export const serverPeopleMessages = {
