@@ -207,9 +207,8 @@ function startAccess({ config, pools, log, stops }: AreaDeps): Access {
 function composeAreas(deps: AreaDeps) {
   const { config, httpConfig, pools, database, log, isFleetApplied, tracing } = deps;
   const { agents: db } = pools;
-  const registry = createRegistry();
+  const registry = openRegistry(deps);
   const { publicUrl, webhookNetworks: networks } = config;
-  registerDatabaseGauges(registry, db, config.dataDir);
   const detection = createDetection({ db, registry, log });
   const { service: watch } = detection;
   const onLive = tracing?.live;
@@ -217,8 +216,7 @@ function composeAreas(deps: AreaDeps) {
   const access = startAccess(deps);
   const { queryEdges, enforcement } = fleet;
   const firewall = createFirewall({ loadSourceSets, queryEdges, publicUrl, registry, log });
-  const { pid: postgresPid } = database;
-  const readiness = createReadiness({ db, enforcement, postgresPid, isFleetApplied });
+  const readiness = createReadiness({ db, enforcement, postgresPid: database.pid, isFleetApplied });
   const gameServers = gameServersOf(deps, registry);
   const collectors = createCollectors({ db, registry, log, watch });
   const mail = startMail(deps, registry);
@@ -255,6 +253,12 @@ function composeAreas(deps: AreaDeps) {
   });
   const agents = { fleet, gameServers, collectors, detection };
   return { ...agents, access, events, webhooks, http, registry, rateLimiter };
+}
+
+function openRegistry({ config, pools }: AreaDeps): Registry {
+  const registry = createRegistry();
+  registerDatabaseGauges(registry, pools.agents, config.dataDir);
+  return registry;
 }
 
 function startMail({ config, log, stops }: AreaDeps, registry: Registry) {

@@ -3,8 +3,6 @@ import { type Caller, keyActor, rightsOn } from '../access/index.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { notSeen } from '../http/operations/not-found.ts';
 import { Problem } from '../problem.ts';
-import { createFileHandlers, type FileHandlers } from './files/handlers.ts';
-import type { FileStreams } from './files/streams.ts';
 import { loadActivity, recordActivity } from './activity.ts';
 import { historyView, loadHistory } from './history.ts';
 import { instruct } from './instruct.ts';
@@ -32,12 +30,8 @@ export type GameServerHandlers = Pick<
 
 const DEFAULT_LINES = 100;
 
-export function createHandlers(
-  calls: NodeCalls,
-  streams: FileStreams,
-): GameServerHandlers & FileHandlers {
+export function createHandlers(calls: NodeCalls): GameServerHandlers {
   return {
-    ...createFileHandlers(calls, streams),
     ...createConsoleHandlers(calls),
     async listGameServers(call, db) {
       const servers = await listServers(db, call.by);

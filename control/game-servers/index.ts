@@ -5,7 +5,7 @@ import { isRequestOf } from '@portcullis/link/messages/messages.ts';
 import type { Admit, AgentHandler, ControlSide } from '@portcullis/link/transport/transport.ts';
 import type { Db } from '../db/database.ts';
 import { createGameServerEvents } from './events.ts';
-import type { FileHandlers } from './files/handlers.ts';
+import { createFileHandlers, type FileHandlers } from './files/handlers.ts';
 import { FileStreams, type ServeStream } from './files/streams.ts';
 import { createHandlers, type GameServerHandlers } from './handlers.ts';
 import { type LiveServer, readLive } from './live.ts';
@@ -85,7 +85,7 @@ export function createGameServers(deps: GameServerDeps): GameServers {
   const streams = new FileStreams(replicaUrl);
   const nodes = new NodeHandler({ db, powers, events, sftp });
   return {
-    handlers: createHandlers(calls, streams),
+    handlers: { ...createHandlers(calls), ...createFileHandlers(calls, streams) },
     serveStream: (request, response) => streams.serve(request, response),
     async agentHandler(from, request) {
       // The transport admits only nodes here, with their requests.
