@@ -129,6 +129,8 @@ function pathOf({ prefix, row }: Entry): string {
     ip: '203.0.113.1',
     slice,
     uuid: slice,
+    address: '203.0.113.1',
+    port: '25565',
   };
   return (prefix + row.path).replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '999999');
 }
