@@ -65,18 +65,20 @@ export function createHandlers(calls: NodeCalls): GameServerHandlers {
       const server = await requireServer(db, call, SEES);
       return { status: 200, body: historyView(await loadHistory(db, server.uuid)) };
     },
-    async reinstallGameServer(call, tx) {
-      const server = await requireServer(tx, call, 'settings.reinstall');
-      const { files = 'keep' } = call.query;
-      if (files !== 'keep') requireDeletion(call.by, server.uuid);
-      const epoch = await reinstallServer(tx, server.uuid, keyActor(call), files);
-      if (epoch === null) throw notSeen();
-      await recordActivity(tx, call, 'reinstall', files === 'keep' ? {} : { files });
-      const message = `The server ${server.name} is installed again.`;
-      return { status: 200, body: { data: { uuid: server.uuid, epoch }, message } };
-    },
+    reinstallGameServer: reinstall,
   };
 }
+
+const reinstall: Handlers['reinstallGameServer'] = async (call, tx) => {
+  const server = await requireServer(tx, call, 'settings.reinstall');
+  const { files = 'keep' } = call.query;
+  if (files !== 'keep') requireDeletion(call.by, server.uuid);
+  const epoch = await reinstallServer(tx, server.uuid, keyActor(call), files);
+  if (epoch === null) throw notSeen();
+  await recordActivity(tx, call, 'reinstall', files === 'keep' ? {} : { files });
+  const message = `The server ${server.name} is installed again.`;
+  return { status: 200, body: { data: { uuid: server.uuid, epoch }, message } };
+};
 
 /** One who may install a server again may not therefore delete its files. */
 function requireDeletion(by: Caller, uuid: string): void {

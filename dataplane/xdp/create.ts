@@ -23,7 +23,12 @@ export function createEarlyDrop(options: {
   readonly log: Log;
 }): EarlyDrop {
   const { log, capacity, pins, fastPath } = options;
-  const driver = createKernelDriver({ pins, capacity, flows: readFlows() });
+  const driver = createKernelDriver({
+    pins,
+    capacity,
+    // Without it, the table only spares the evaluation of answers.
+    flows: fastPath ? readFlows() : FEWEST_FLOWS,
+  });
   const forwarding = fastPath ? createForwardingHost() : null;
   const remember = createTimeouts();
   const devices = { readDevice, deviceName, listDevices };

@@ -174,7 +174,7 @@ describe("a community's evening", { skip: skipUnless(NEEDS) }, () => {
     return spawn(program, rest, { cwd: home, env });
   }
 
-  /** The output of OpenSSH’s sftp and its exit code. */
+  /** Runs commands of OpenSSH's sftp; returns its exit code and what it wrote. */
   async function sftp(
     uuid: string,
     friend: string,
