@@ -19,7 +19,7 @@ import { repeated } from '@portcullis/core/testing/repeated.ts';
 const IP = '198.51.100.10';
 const FURTHER = '203.0.113.10';
 
-/** Of the thousands there are; at night all. */
+/** Pairs that CI tries, of the thousands there are; at night all. */
 const PAIRS = repeated(2_000);
 
 /** The rows of people, links and sessions are about the person, and lock nothing of an organisation. */
