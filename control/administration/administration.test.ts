@@ -12,6 +12,10 @@ const LIMITS = {
   attack_history_days: 90,
   configured_addresses: 100,
   requests_per_minute: 600,
+  own_servers: 0,
+  own_servers_memory: 0,
+  own_servers_cpu: 0,
+  own_servers_disk: 0,
 };
 
 interface Key {

@@ -212,6 +212,7 @@ test('shows in the build why a server is not ready, with its install log', async
     node_connected: true,
     egg: 'eggs/test.json',
     suspended: false,
+    own: false,
     rights: [...rightsOfAbilities(ABILITIES)],
     problem: null,
     allocation: port,

@@ -30,6 +30,8 @@ test('a node keeps what a patch does not name, and its addresses are canonical',
     disk: null,
     addresses: ['2001:db8::1', '198.51.100.7'],
     ports: '80,443-445',
+    mounts: [],
+    keep_days: 7,
     sftp_host: null,
     owner: 'portal',
   });

@@ -15,6 +15,10 @@ const DEFAULTS = {
   attack_history_days: 90,
   configured_addresses: 10_000,
   requests_per_minute: 600,
+  own_servers: 0,
+  own_servers_memory: 0,
+  own_servers_cpu: 0,
+  own_servers_disk: 0,
 };
 const NOTHING = {
   thresholds: { pps: null, mbps: null, hold_seconds: null },

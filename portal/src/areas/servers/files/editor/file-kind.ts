@@ -26,7 +26,7 @@ export type Language =
   | 'yaml'
   | 'json'
   | 'xml'
-  | 'javascript'
+  | 'js'
   | 'properties'
   | 'lua'
   | 'toml'
@@ -41,10 +41,10 @@ const BY_ENDING: Readonly<Record<string, Language>> = {
   webmanifest: 'json',
   xml: 'xml',
   html: 'xml',
-  js: 'javascript',
-  mjs: 'javascript',
-  cjs: 'javascript',
-  ts: 'javascript',
+  js: 'js',
+  mjs: 'js',
+  cjs: 'js',
+  ts: 'js',
   properties: 'properties',
   ini: 'properties',
   cfg: 'properties',

@@ -7,7 +7,7 @@ const LOADERS: Readonly<Record<Language, () => Promise<Extension>>> = {
   yaml: async () => (await import('@codemirror/lang-yaml')).yaml(),
   json: async () => (await import('@codemirror/lang-json')).json(),
   xml: async () => (await import('@codemirror/lang-xml')).xml(),
-  javascript: async () => (await import('@codemirror/lang-javascript')).javascript(),
+  js: async () => (await import('@codemirror/lang-javascript')).javascript(),
   properties: async () =>
     streamed((await import('@codemirror/legacy-modes/mode/properties')).properties),
   lua: async () => streamed((await import('@codemirror/legacy-modes/mode/lua')).lua),
