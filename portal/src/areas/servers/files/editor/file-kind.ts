@@ -22,15 +22,7 @@ export function imageType(name: string): string | null {
 }
 
 /** The names of the languages that have colours. */
-export type Language =
-  | 'yaml'
-  | 'json'
-  | 'xml'
-  | 'js'
-  | 'properties'
-  | 'lua'
-  | 'toml'
-  | 'shell';
+export type Language = 'yaml' | 'json' | 'xml' | 'js' | 'properties' | 'lua' | 'toml' | 'shell';
 
 const BY_ENDING: Readonly<Record<string, Language>> = {
   yml: 'yaml',
