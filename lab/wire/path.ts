@@ -7,12 +7,15 @@ export interface Sentinels {
 }
 
 /** A packet of a stream. */
-export interface Sent {
+export interface Passed {
   /** Wall-clock time just before it left. */
   readonly atMs: number;
+  readonly passed: boolean;
+}
+
+export interface Sent extends Passed {
   /** Wall-clock time when it had arrived or was dropped: on a busy machine long after it left. */
   readonly settledMs: number;
-  readonly passed: boolean;
 }
 
 const BETWEEN_MS = 3;
@@ -39,14 +42,34 @@ export class Path {
     return this.#to.seen(marker) !== null;
   }
 
-  /** Sends packets in sequence until stopped; then returns which of them passed. */
-  stream(next: () => ProbePacket): { stop(): Promise<Sent[]> } {
+  /** Sends packets in sequence until stopped, the last one after that; then returns which of them passed. */
+  stream(next: () => ProbePacket): { stop(): Promise<Passed[]> } {
+    const sent: { readonly atMs: number; readonly marker: string }[] = [];
+    const state = { stopped: false };
+    const sending = (async (): Promise<ProbePacket> => {
+      for (;;) {
+        const packet = next();
+        const atMs = Date.now();
+        sent.push({ atMs, marker: await this.#from.send(packet) });
+        if (state.stopped) return packet;
+        await new Promise((resolve) => setTimeout(resolve, BETWEEN_MS));
+      }
+    })();
+    return {
+      stop: async () => {
+        state.stopped = true;
+        await this.#settle(await sending);
+        return sent.map(({ atMs, marker }) => ({ atMs, passed: this.#to.seen(marker) !== null }));
+      },
+    };
+  }
+
+  /** The same, each packet once the one before has arrived or was dropped. */
+  settledStream(next: () => ProbePacket): { stop(): Promise<Sent[]> } {
     const sent: Sent[] = [];
     const state = { stopped: false };
     const sending = (async (): Promise<void> => {
-      // The last one leaves after the stop.
-      for (let isLast = false; !isLast; ) {
-        isLast = state.stopped;
+      while (!state.stopped) {
         const atMs = Date.now();
         const passed = await this.passes(next());
         sent.push({ atMs, settledMs: Date.now(), passed });
@@ -63,9 +86,7 @@ export class Path {
   }
 
   /** Sends one of each packet every millisecond, from before it resolves until it is stopped. */
-  async steadily(
-    packets: readonly ProbePacket[],
-  ): Promise<{ stop(): Promise<Omit<Sent, 'settledMs'>[][]> }> {
+  async steadily(packets: readonly ProbePacket[]): Promise<{ stop(): Promise<Passed[][]> }> {
     const stream = await this.#from.begin(packets, 1);
     return {
       stop: async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout } from 'node:timers/promises';
-import type { Sent } from '../../wire/path.ts';
+import type { Passed } from '../../wire/path.ts';
 import type { ProbePacket } from '../../wire/probe.ts';
 import { SERVER } from '../../stack/internet.ts';
 import { type StackFixture, packet } from '../stack-fixture.ts';
@@ -20,7 +20,7 @@ const AT_COMMIT = 1;
 export interface SteadyFlow {
   readonly to: string;
   readonly allowed: boolean;
-  readonly sent: readonly Omit<Sent, 'settledMs'>[];
+  readonly sent: readonly Passed[];
 }
 
 /** The server accepts UDP to one port only. */

@@ -108,7 +108,7 @@ async function handOver(
   const moment = Date.now() + AHEAD_MS + 3 * (performance.now() - begin);
   spans = change(new Date(moment).toISOString().replace('Z', '+00:00'));
   await stack.applyFleet(fleet(spans));
-  const streams = FAMILIES.map((family) => through.stream(() => probe(family)));
+  const streams = FAMILIES.map((family) => through.settledStream(() => probe(family)));
   await new Promise((resolve) => setTimeout(resolve, moment + BEYOND_MS - Date.now()));
   const sent = await Promise.all(streams.map((stream) => stream.stop()));
   return sent.map((packets) => lateness(packets, moment));
