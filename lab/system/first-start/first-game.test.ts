@@ -137,7 +137,7 @@ describe('the first game on one box', { skip: skipUnless(NEEDS) }, () => {
 
   it('takes another name and other variables later', async () => {
     await page.getByRole('tab', { name: 'Settings' }).click();
-    await page.getByRole('textbox', { name: 'Name' }).fill('Creative');
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Creative');
     await page.getByRole('textbox', { name: 'Message of the day' }).fill('The second game');
     await page.getByRole('button', { name: 'Save 2 changes' }).click();
     await page.getByRole('heading', { name: 'Creative', level: 1 }).waitFor();
