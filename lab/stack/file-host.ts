@@ -1,10 +1,11 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { programOf } from '@portcullis/cli/agents/processes.ts';
 import { createKey } from '@portcullis/control/access/index.ts';
 import type { Db } from '@portcullis/control/db/database.ts';
 import { scratchRoot } from '@portcullis/control/db/scratch.ts';
@@ -16,7 +17,6 @@ import { EGG } from '@portcullis/node/testing/eggs.ts';
 import { sql } from 'kysely';
 import { NatsServer } from './nats-server.ts';
 
-const ROOT = join(import.meta.dirname, '..', '..');
 const PATIENCE_MS = 120_000;
 const AGAIN_MS = 50;
 const NODE = 'node-1';
@@ -114,7 +114,9 @@ export class FileHost {
     const data = join(this.#home, `control-${replica}`);
     mkdirSync(data, { recursive: true });
     chmodSync(data, 0o777);
-    const child = fork(join(ROOT, 'control', 'main.ts'), {
+    // Its account may not enter a checkout that is closed to others.
+    const [program, args] = programOf('control');
+    const child = spawn(program, args, {
       env: {
         ...process.env,
         PORTCULLIS_DATA: data,

@@ -24,7 +24,7 @@ function makeFolder(home: string): void {
 }
 
 function assertSame(folder: string, other: string): void {
-  execFileSync('diff', ['-r', folder, other]);
+  execFileSync('diff', ['-rq', folder, other], { encoding: 'utf8' });
 }
 
 /** A file of the game whose name is not UTF-8. */

@@ -28,6 +28,8 @@ const WRITERS = 3;
 const OVERLAP_WRITES = 30;
 /** Retries of a write or read that is answered with 503; each connection of a replica may meet the migration once. */
 const RETRIES = 3;
+/** Tries of a write, which waits for the longest lock of a migration. */
+const TRIES = 100;
 const PAUSE_MS = 100;
 /** Addresses of acme, without rules so far. */
 const ADDRESSES = Array.from({ length: 20 }, (_, index) => `203.0.113.${100 + index}`);
@@ -161,7 +163,8 @@ class Writes {
         const path = `${V1_PREFIX}/firewall/ips/${ip}/rules`;
         const send = () => this.#proxied(port, path, { ...sent, body });
         let answer = await send();
-        if (answer.status === 503) {
+        // While a migration holds a table; how long depends on the machine.
+        for (let tries = 0; answer.status === 503 && tries < TRIES; tries += 1) {
           this.repeated += 1;
           await delay(PAUSE_MS);
           answer = await send();
