@@ -7,8 +7,6 @@ const { STATUS_CODE: STATUS } = ssh2.utils.sftp;
 /** The longest read that the library takes of OpenSSH. */
 const MAX_READ = 255 * 1024;
 const ROOM_MS = 5;
-/** Answers that wait for the window of the client: with none, its window would be empty between two looks. */
-const MAX_ANSWERS = 4;
 
 const STATUS_OF: Readonly<Record<FileRefusalCode, number>> = {
   not_found: STATUS.NO_SUCH_FILE,
@@ -85,8 +83,7 @@ export class SftpChannel {
       this.#take(id, async () => {
         const inside = insideOf(this.#sftp);
         // A client that reads no answers makes no others. The library replaces its list of those that wait.
-        while (inside._buffer.length > MAX_ANSWERS || !this.#options.hasRoom())
-          await delay(ROOM_MS);
+        while (inside._buffer.length > 0 || !this.#options.hasRoom()) await delay(ROOM_MS);
         return this.#options.perform(operation);
       });
     });
