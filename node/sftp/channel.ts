@@ -46,6 +46,8 @@ interface Inside {
 export class SftpChannel {
   readonly #sftp: ssh2.SFTPWrapper;
   readonly #options: ChannelOptions;
+  /** Ends when all requests so far are answered. */
+  #answered: Promise<void> = Promise.resolve();
   #waiting = 0;
   #isEnding = false;
 
@@ -174,8 +176,14 @@ export class SftpChannel {
   #take(id: number, work: () => Promise<SftpResult>): void {
     this.#waiting += 1;
     if (this.#waiting > this.#options.maxWaiting) return this.#options.end();
-    void work()
-      .then((result) => this.#answer(id, result))
+    const before = this.#answered;
+    // In the order of the requests: OpenSSH's scp cuts a file off where an answer overtook another.
+    const answered = work().then(async (result) => {
+      await before;
+      this.#answer(id, result);
+    });
+    this.#answered = answered.catch(() => undefined);
+    void answered
       .catch(() => this.#options.end())
       .finally(() => {
         this.#waiting -= 1;
