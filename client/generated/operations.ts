@@ -620,7 +620,7 @@ export type CatalogueEntry = {
 /** The ports as they are now. */
 export type ChangedServerPorts = {
   readonly data: ServerPortsData;
-  /** What was accepted, and when it takes effect. */
+  /** The accepted change, and when it takes effect. */
   readonly message: string;
 };
 
@@ -936,7 +936,7 @@ export type DeclaredHoldingsAnswer = {
 };
 
 export type DeclaredLibraryEgg = {
-  /** What `egg` of a server takes. */
+  /** The name that `egg` of a server takes. */
   readonly name: string;
   /** The egg as Pterodactyl or Pelican exports it, as JSON, with its scripts as they are. `readEgg` makes it of a URL or of YAML. */
   readonly document: {
@@ -1018,7 +1018,7 @@ export type DeclaredNodesAnswer = {
 export type DeclaredOrganisation = {
   /** Its short name. */
   readonly slug: string;
-  /** What people call it. */
+  /** The name for people. */
   readonly name: string;
   /** Areas that are activated. */
   readonly flags: ReadonlyArray<'firewall_api' | 'attack_history_api'>;
@@ -1048,9 +1048,9 @@ export type DeclaredOrganisationKey = {
   readonly organisation: string;
   /** Given when it is made. */
   readonly id: number;
-  /** What people call it. A fleet file finds the key again by it. */
+  /** The name for people. A fleet file finds the key again by it. */
   readonly name: string;
-  /** What it may do. */
+  /** Abilities of the key. */
   readonly abilities: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage' | 'game-servers.files' | 'game-servers.settings' | 'game-servers.create'>;
   readonly servers: readonly string[] | null;
   readonly managed_servers: readonly string[] | null;
@@ -1155,7 +1155,7 @@ export type DeclaredServer = {
   readonly organisation: string;
   /** A service of the organisation. */
   readonly service: number;
-  /** What people call it. */
+  /** The name for people. */
   readonly name: string;
   /** The node that runs it. */
   readonly node: string;
@@ -1228,7 +1228,7 @@ export type DeclaredService = {
   readonly organisation: string;
   /** The number of the service, unique in the fleet. */
   readonly id: number;
-  /** What people call it. */
+  /** The name for people. */
   readonly name: string;
   /** Whether attacks on it are shown. */
   readonly active: boolean;
@@ -1341,7 +1341,7 @@ export type DeletedServer = {
 };
 
 export type DeletedServers = {
-  /** Those that are purged first before the others. */
+  /** Deleted servers, the first that is purged before the others. */
   readonly data: readonly DeletedServer[];
 };
 
@@ -1638,7 +1638,7 @@ export type EdgeVerdict = {
 };
 
 export type Egg = {
-  /** What `egg` of a server takes. */
+  /** The name that `egg` of a server takes. */
   readonly name: string;
   /** SHA-256 of the parsed egg: `egg_digest` of a server. */
   readonly digest: string;
@@ -1665,7 +1665,7 @@ export type EggChange = {
     /** Null: there is none any more. */
     readonly after: string | null;
   }>;
-  /** Those that were made from it. They keep the egg that they have. */
+  /** Servers that were made from it. They keep the egg that they have. */
   readonly servers: ReadonlyArray<{
     readonly uuid: string;
     readonly name: string;
@@ -1706,7 +1706,7 @@ export type EggVariable = {
   /** For people; may be empty. */
   readonly description: string;
   readonly default: string;
-  /** As the egg has them. */
+  /** Rules, in the words of the egg. */
   readonly rules: readonly string[];
   readonly input: VariableInput;
   /** The people of a server see it. */
@@ -1716,7 +1716,7 @@ export type EggVariable = {
 };
 
 export type Eggs = {
-  /** By title. */
+  /** Eggs, by title. */
   readonly data: readonly ListedEgg[];
 };
 
@@ -2837,7 +2837,7 @@ export type LinkToken = {
 };
 
 export type ListedEgg = {
-  /** What `egg` of a server takes. */
+  /** The name that `egg` of a server takes. */
   readonly name: string;
   /** SHA-256 of the parsed egg: `egg_digest` of a server. */
   readonly digest: string;
@@ -2948,7 +2948,7 @@ export type NewPasskey = {
 };
 
 export type NewServer = {
-  /** What people call it. */
+  /** The name for people. */
   readonly name: string;
   /** A name of the library (`listOfferedEggs`). */
   readonly egg: string;
@@ -3115,7 +3115,7 @@ export type OfferedEgg = {
 };
 
 export type OfferedEggs = {
-  /** By title. */
+  /** Eggs, by title. */
   readonly data: readonly OfferedEgg[];
 };
 
@@ -3179,7 +3179,7 @@ export type OperatorInvitation = {
 };
 
 export type OrganisationInput = {
-  /** What people call it. */
+  /** The name for people. */
   readonly name: string;
   /** Areas that are activated. */
   readonly flags?: ReadonlyArray<'firewall_api' | 'attack_history_api'>;
@@ -3193,9 +3193,9 @@ export type OrganisationInput = {
 };
 
 export type OrganisationKeyInput = {
-  /** What people call it. A fleet file finds the key again by it. */
+  /** The name for people. A fleet file finds the key again by it. */
   readonly name: string;
-  /** What it may do. */
+  /** Abilities of the key. */
   readonly abilities: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage' | 'game-servers.files' | 'game-servers.settings' | 'game-servers.create'>;
   readonly servers?: readonly string[] | null;
   readonly managed_servers?: readonly string[] | null;
@@ -3733,7 +3733,7 @@ export type ServerInput = {
   readonly organisation: string;
   /** A service of the organisation. */
   readonly service: number;
-  /** What people call it. */
+  /** The name for people. */
   readonly name: string;
   /** The node that runs it. */
   readonly node: string;
@@ -3807,7 +3807,7 @@ export type ServerOrder = {
   readonly organisation: string;
   /** A service of the organisation. */
   readonly service: number;
-  /** What people call it. */
+  /** The name for people. */
   readonly name: string;
   readonly limits: ServerLimits;
   /** Null or left out: one that has room, is connected and has the addresses. */
@@ -4072,7 +4072,7 @@ export type ServerVariable = {
   /** For people; may be empty. */
   readonly description: string;
   readonly default: string;
-  /** As the egg has them. */
+  /** Rules, in the words of the egg. */
   readonly rules: readonly string[];
   readonly input: VariableInput;
   /** The value that it has; where none was set, the default. */
@@ -4080,7 +4080,7 @@ export type ServerVariable = {
 };
 
 export type ServiceInput = {
-  /** What people call it. */
+  /** The name for people. */
   readonly name: string;
   /** Whether attacks on it are shown. */
   readonly active?: boolean;

@@ -65,7 +65,7 @@ const DeletedServer = object(
 
 export const DeletedServers = object('DeletedServers', {
   data: Type.Array(DeletedServer, {
-    description: 'Those that are purged first before the others.',
+    description: 'Deleted servers, the first that is purged before the others.',
   }),
 });
 
@@ -78,7 +78,7 @@ const EggHost = object('EggHost', 'A node of the fleet, and whether it can run t
 });
 
 const eggFields = {
-  name: Type.String({ description: 'What `egg` of a server takes.' }),
+  name: Type.String({ description: 'The name that `egg` of a server takes.' }),
   digest: Type.String({ description: 'SHA-256 of the parsed egg: `egg_digest` of a server.' }),
   icon: textOrNull({ description: 'A `data:` URI of an image.' }),
   author: textOrNull(),
@@ -98,7 +98,9 @@ const ListedEgg = object('ListedEgg', {
   source: textOrNull({ description: 'The URL that it came from.' }),
 });
 
-export const Eggs = object('Eggs', { data: Type.Array(ListedEgg, { description: 'By title.' }) });
+export const Eggs = object('Eggs', {
+  data: Type.Array(ListedEgg, { description: 'Eggs, by title.' }),
+});
 
 const EggChange = object('EggChange', 'The difference to the egg that the library has.', {
   fields: arrayOf(
@@ -116,7 +118,7 @@ const EggChange = object('EggChange', 'The difference to the egg that the librar
       organisation: Type.String(),
       current: Type.Boolean({ description: 'It has this very egg.' }),
     },
-    { description: 'Those that were made from it. They keep the egg that they have.' },
+    { description: 'Servers that were made from it. They keep the egg that they have.' },
   ),
 });
 

@@ -48,7 +48,7 @@ const OfferedEgg = object('OfferedEgg', 'A game of which servers can be made.', 
 });
 
 export const OfferedEggs = object('OfferedEggs', {
-  data: Type.Array(OfferedEgg, { description: 'By title.' }),
+  data: Type.Array(OfferedEgg, { description: 'Eggs, by title.' }),
 });
 
 const size = (description: string) => integer({ minimum: 1, maximum: LARGEST, description });
@@ -90,7 +90,7 @@ export const ServerPlaces = object('ServerPlaces', {
 });
 
 export const NewServer = sent('NewServer', {
-  name: sentText({ minLength: 1, maxLength: 200, description: 'What people call it.' }),
+  name: sentText({ minLength: 1, maxLength: 200, description: 'The name for people.' }),
   egg,
   image: Type.Optional(image),
   variables: server.variables,

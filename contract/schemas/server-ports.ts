@@ -70,5 +70,5 @@ export const ServerPorts = object('ServerPorts', 'The ports of a server.', { dat
 
 export const ChangedServerPorts = object('ChangedServerPorts', 'The ports as they are now.', {
   data,
-  message: Type.String({ description: 'What was accepted, and when it takes effect.' }),
+  message: Type.String({ description: 'The accepted change, and when it takes effect.' }),
 });

@@ -38,7 +38,7 @@ const EGG_VARIABLE = {
   name: Type.String({ description: 'For people.' }),
   description: Type.String({ description: 'For people; may be empty.' }),
   default: Type.String(),
-  rules: Type.Array(Type.String(), { description: 'As the egg has them.' }),
+  rules: Type.Array(Type.String(), { description: 'Rules, in the words of the egg.' }),
   input: VariableInput,
 };
 

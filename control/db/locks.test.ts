@@ -62,8 +62,6 @@ const OWN_LOCKS = [
   'control/firewall/blocked/store.ts',
   // Old entries of the activity, of which it waits for none.
   'control/game-servers/activity.ts',
-  // Deleted servers, which only operators lock, one at a time.
-  'control/game-servers/deleted.ts',
 ];
 
 test('rows of firewall, servers and fleet are locked by one helper, which keeps their order', () => {

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Reader, Tx } from '../db/database.ts';
+import { lockRows } from '../db/locks.ts';
 
 /** A server whose files are on a node that it is no longer assigned to. */
 export interface DeletedServer {
@@ -52,11 +53,10 @@ export async function forgetLeft(tx: Tx, uuids: readonly string[]): Promise<void
   );
 }
 
-/** Deleted servers, those that are purged first before the others. `lock`: against what purges them. */
+/** Deleted servers, the first that is purged before the others. */
 export async function loadDeleted(
   db: Reader | Tx,
   uuid: string | null = null,
-  lock: 'lock' | null = null,
 ): Promise<DeletedServer[]> {
   const { rows } = await sql<DeletedServer>`
     select d.uuid, n.name as node, d.organisation, d.name, d.declared, d.external_id as "externalId",
@@ -65,9 +65,20 @@ export async function loadDeleted(
            exists (select from game_servers g where g.uuid = d.uuid) as "isElsewhere"
       from deleted_servers d join nodes n on n.id = d.node_id
      where ${uuid}::uuid is null or d.uuid = ${uuid}::uuid
-     order by d.purge_at nulls last, d.deleted_at, d.uuid
-     ${lock === null ? sql`` : sql`for update of d`}`.execute(db);
+     order by d.purge_at nulls last, d.deleted_at, d.uuid`.execute(db);
   return rows;
+}
+
+/**
+ * A deleted server as each node has it, with its nodes locked: their heartbeats say what is purged, and lock their node first
+ * too.
+ */
+export async function lockDeleted(tx: Tx, uuid: string): Promise<DeletedServer[]> {
+  const { rows } = await sql<{ id: number }>`
+    select node_id as id from deleted_servers where uuid = ${uuid}`.execute(tx);
+  const ids = rows.map(({ id }) => id);
+  await lockRows(tx, 'nodes', ids, 'no key update');
+  return loadDeleted(tx, uuid);
 }
 
 /** Forgets a deleted server, because it is declared again. */

@@ -26,6 +26,7 @@ export {
   forgetDeleted,
   forgetLeft,
   loadDeleted,
+  lockDeleted,
   recordLeft,
   resumeBuild,
 } from './deleted.ts';

@@ -25,7 +25,7 @@ export interface ChangedServer {
 }
 
 /**
- * Changes settings of a server for its people, whoever declared it: what the fleet file states is refused, and what it leaves
+ * Changes settings of a server for its people, by whichever side it is declared: what the fleet file states is refused, and what it leaves
  * open is remembered as theirs, so that the next apply keeps it. Null if there is no such server.
  */
 export async function changeForPeople(

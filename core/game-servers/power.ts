@@ -34,7 +34,7 @@ export interface ServerAssignment {
   readonly stopAfterMs: number | null;
   /** Increases to request a new installation. */
   readonly buildEpoch: number;
-  /** Its files are those of before it was deleted, and are not installed again. */
+  /** It was deleted and restored: its files are kept, and are not installed again. */
   readonly isRestored: boolean;
   /** The end of the files that are there before the build of this epoch; null: they stay. */
   readonly emptyFiles: EmptyFiles | null;

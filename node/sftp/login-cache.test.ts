@@ -61,7 +61,7 @@ test('takes nothing else for a login that it knows, and never a refusal', async 
   assert.equal(asked.length, 11);
 });
 
-test('never remembers an answer of before a change of rights', async () => {
+test('drops answers that are older than a change of rights', async () => {
   const until = Promise.withResolvers<void>();
   const replies: Parameters<typeof countingControl>[0] = { next: ADMITTED, until: until.promise };
   const { cache } = countingControl(replies);

@@ -92,8 +92,8 @@ export class SftpServer {
   }
 
   /**
-   * Makes room for a connection that logs in, at the cost of the source that has most of those: whoever opens many and never
-   * logs in ends its own ones.
+   * Makes room for a connection that logs in, at the cost of the source that has most of those: a source that opens many
+   * and never logs in ends its own.
    */
   #endOldestOfMost(): void {
     const waiting = new Map<string, Socket[]>();

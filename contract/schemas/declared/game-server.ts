@@ -72,7 +72,7 @@ const ServerSchema = Type.Object(
     uuid: formed('uuid', 'Its id for ever.', 36),
     organisation: slug('The organisation that it belongs to.'),
     service: whole(1, LARGEST, 'A service of the organisation.'),
-    name: text('What people call it.'),
+    name: text('The name for people.'),
     node: text('The node that runs it.', 63),
     egg: text('Its egg: a file beside the fleet file, or one of the library (`listEggs`).', 1_000),
     egg_digest: Type.Optional(

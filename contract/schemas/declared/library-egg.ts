@@ -5,7 +5,7 @@ import { name, textOrNone, truth } from './shapes.ts';
 
 const LibraryEggSchema = Type.Object(
   {
-    name: name('What `egg` of a server takes.'),
+    name: name('The name that `egg` of a server takes.'),
     document: Type.Record(Type.String(), Type.Unknown(), {
       'x-document': true,
       description:

@@ -19,8 +19,8 @@ const KeySchema = Type.Object(
   {
     organisation: slug('The organisation that it belongs to.'),
     id: Type.Optional(whole(0, Number.MAX_SAFE_INTEGER, 'Given when it is made.', { default: 0 })),
-    name: text('What people call it. A fleet file finds the key again by it.', 100),
-    abilities: list(oneOf(ABILITIES, 'An ability.'), 'What it may do.', {
+    name: text('The name for people. A fleet file finds the key again by it.', 100),
+    abilities: list(oneOf(ABILITIES, 'An ability.'), 'Abilities of the key.', {
       minItems: 1,
       maxItems: 10,
       'x-unique': 'The ability',

@@ -18,7 +18,7 @@ const limits = Object.fromEntries(
 const OrganisationSchema = Type.Object(
   {
     slug: slug('Its short name.'),
-    name: text('What people call it.'),
+    name: text('The name for people.'),
     flags: Type.Optional(
       list(oneOf(FLAGS, 'An area.'), 'Areas that are activated.', {
         maxItems: FLAGS.length,

@@ -22,7 +22,7 @@ const ServiceSchema = Type.Object(
   {
     organisation: slug('The organisation that it belongs to.'),
     id: whole(1, LARGEST, 'The number of the service, unique in the fleet.'),
-    name: text('What people call it.'),
+    name: text('The name for people.'),
     active: Type.Optional(truth('Whether attacks on it are shown.', { default: true })),
     managed_filters: Type.Optional(
       list(managed, 'Filters that it manages itself, on the ports of its game servers.', {

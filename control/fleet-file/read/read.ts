@@ -16,7 +16,8 @@ export async function readFleetFile(
   const checked = checkFleet(file.text, path, env);
   if (!checked.ok) return checked;
   const { read } = libraryOf(source);
-  const added = checked.text.library?.map(({ name, document }) => [name, read(document)] as const);
+  const { library = [] } = checked.text;
+  const added = library.map(({ name, document }) => [name, read(document)] as const);
   const own = new Map(added);
   const others = checked.eggs.filter((name) => !own.has(name));
   const eggs = new Map([...(await loadEggs(others, path, source)), ...own]);

@@ -6,6 +6,7 @@ import {
   endKeeping,
   forgetDeleted,
   loadDeleted,
+  lockDeleted,
   resumeBuild,
 } from '../../game-servers/index.ts';
 import type { CallOf, Handlers } from '../../http/operations/handlers.ts';
@@ -28,7 +29,7 @@ export function createDeletedServerHandlers(library: EggLibrary): Pick<Handlers,
     purgeServer: (call, tx) =>
       operate(tx, async () => {
         const { uuid } = call.params;
-        if ((await loadDeleted(tx, uuid, 'lock')).length === 0) throw notDeleted(uuid);
+        if ((await lockDeleted(tx, uuid)).length === 0) throw notDeleted(uuid);
         await endKeeping(tx, uuid);
         await recordAudit(tx, {
           actor: operatorActor(call),
@@ -65,7 +66,7 @@ async function restore(
 ): Promise<Answer> {
   const { tx } = batch;
   const { uuid } = call.params;
-  const deleted = newestOf(await loadDeleted(tx, uuid, 'lock'));
+  const deleted = newestOf(await lockDeleted(tx, uuid));
   if (deleted === null) throw notDeleted(uuid);
   if (deleted.isElsewhere) {
     throw conflict(`${deleted.name} lives on another node: what ${deleted.node} has is old.`);

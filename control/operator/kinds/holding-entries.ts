@@ -79,7 +79,7 @@ function addressesOf(
   });
 }
 
-/** Refuses an end without a beginning: a file that is applied again would give the ended holding once more. */
+/** Refuses an end without a start: a file that is applied again would make the ended holding anew. */
 function refuseEndAlone({ since, until }: Window, pointer: string, refuse: Refuse): void {
   if (since !== undefined || until === undefined) return;
   refuse(`${pointer}/until`, 'A holding that ends must say since when it is held, too.');

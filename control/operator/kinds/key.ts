@@ -131,7 +131,7 @@ export const key = defineKind<typeof ORGANISATION_KEY, KeyObject, KeyFacts>(ORGA
   losses: ({ before: { object }, after, byHand }) =>
     after === null && !byHand
       ? [
-          `key ${object.name} (${object.organisation}) is not in the file: whoever uses it would be refused.`,
+          `key ${object.name} (${object.organisation}) is not in the file: requests with it would be refused.`,
         ]
       : [],
   view: (object) => ({ ...object, secret: null }),

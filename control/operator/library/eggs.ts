@@ -31,7 +31,8 @@ export async function findEgg(
 ): Promise<EggFile & { readonly offered?: boolean }> {
   const [row] = await loadRows(db, name);
   if (row === undefined) return { ...(await library.find(name)), offered: true };
-  return { ...library.read(JSON.parse(row.document)), offered: row.offered };
+  const egg = library.read(JSON.parse(row.document));
+  return { ...egg, offered: row.offered };
 }
 
 /** Every egg that can be used, by its title. One that this version cannot read any more is left out. */

@@ -4,7 +4,7 @@ import { addServer, uuidOf } from '@portcullis/control/game-servers/testing/serv
 import { sql } from 'kysely';
 import { FILES, startFiles } from './world.ts';
 
-test('the activity of a server keeps its newest 5,000 entries of 90 days, whoever writes beside it (CVE-2026-21696)', async (t) => {
+test('the activity of a server keeps its newest 5,000 entries of 90 days under concurrent writes (CVE-2026-21696)', async (t) => {
   const { key, files, db } = await startFiles(t);
   files.limitMib = 0;
   await addServer(db, { number: 2 });

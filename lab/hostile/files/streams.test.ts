@@ -322,7 +322,7 @@ test('an upload that breaks off goes on from what arrived', async (t) => {
     ((await (await call('upload?path=world.zip')).json()) as Answered).data?.received ?? 0;
   await eventually('some arrived', async () => (await received()) > 1_000_000);
   request.destroy();
-  // The sender goes on while the node may still wait for the rest of before.
+  // The sender goes on while the node may still wait for the rest of the first one.
   await eventually('all of it arrived', async () => {
     const from = await received();
     const reply = await put(`path=world.zip&offset=${from}&size=${BIG}`, bytes.subarray(from));

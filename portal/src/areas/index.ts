@@ -45,7 +45,7 @@ const AREAS: readonly Area[] = [
   { path: '/servers', title: messages.servers.title, icon: Server, letter: 's' },
   {
     path: '/library',
-    title: messages.shell.library,
+    title: messages.shell.eggs,
     icon: Library,
     letter: 'l',
     isForPeople: true,

@@ -67,7 +67,7 @@ export const shellMessages = {
   },
   shell: {
     operator: 'Operator',
-    library: 'Library',
+    eggs: 'Library',
     organisation: 'Organisation',
     noOrganisation: 'No organisation',
     actingFor: (slug: string) => `Operator in ${slug}`,
