@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
+import { test } from 'node:test';
+import type ssh2 from 'ssh2';
+import { SftpChannel } from './channel.ts';
+import type { SftpResult } from './messages.ts';
+
+/** The end of the library that requests come from and answers go to. */
+class Wire extends EventEmitter {
+  readonly answered: number[] = [];
+  readonly _buffer: readonly unknown[] = [];
+
+  data(id: number): void {
+    this.answered.push(id);
+  }
+
+  status(id: number): void {
+    this.answered.push(id);
+  }
+}
+
+// OpenSSH's scp cuts a file off where one answer overtook another.
+test('answers reads and writes in the order of the requests, in whatever order they are done', async () => {
+  const wire = new Wire();
+  const pending: PromiseWithResolvers<SftpResult>[] = [];
+  const channel = new SftpChannel(wire as unknown as ssh2.SFTPWrapper, {
+    maxWaiting: 16,
+    hasRoom: () => true,
+    perform: () => {
+      const one = Promise.withResolvers<SftpResult>();
+      pending.push(one);
+      return one.promise;
+    },
+    takeHandle: () => true,
+    giveHandle: () => {},
+    end: () => assert.fail('the channel ended'),
+  });
+  channel.serve();
+  const handle = Buffer.alloc(4, 1);
+  for (const id of [1, 2]) wire.emit('READ', id, handle, 0, 1);
+  for (const id of [3, 4]) wire.emit('WRITE', id, handle, 0, Buffer.alloc(1));
+  assert.equal(pending.length, 4, 'they are done at once');
+  const results: SftpResult[] = [
+    { kind: 'data', data: Buffer.alloc(1) },
+    { kind: 'data', data: null },
+    { kind: 'done' },
+    { kind: 'refused', code: 'quota', reason: 'full' },
+  ];
+  for (const at of [3, 1, 2]) {
+    pending[at]?.resolve(results[at] as SftpResult);
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(wire.answered, []);
+  }
+  pending[0]?.resolve(results[0] as SftpResult);
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(wire.answered, [1, 2, 3, 4]);
+});
