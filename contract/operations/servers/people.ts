@@ -1,4 +1,3 @@
-import { Type } from 'typebox';
 import {
   COMMON,
   type Endpoint,
@@ -18,39 +17,23 @@ import {
 } from '../../schemas/server-people.ts';
 import { id } from '../../schemas/values.ts';
 import { SftpPlace } from '../../schemas/x1-sftp.ts';
+import { SERVER_PARAMS } from '../game-servers.ts';
+import { ONCE_HEADERS, SERVERS, SERVERS_ONCE, SERVERS_READ } from './shared.ts';
 
-const SLICE = {
-  slice: Type.String({
-    description:
-      'The uuid of the server, as the list returns it. What the key does not see is 404.',
-    examples: ['6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11'],
-  }),
-} as const;
 const PERSON = {
-  ...SLICE,
+  ...SERVER_PARAMS,
   person: id({ description: 'Id of a person.', examples: [17] }),
 } as const;
 
-const common = { tag: 'Game servers', flag: null, ability: 'game-servers.settings' } as const;
-const read = {
-  ...common,
-  method: 'GET',
-  params: SLICE,
-  write: false,
-  requestHeaders: ['If-None-Match'],
-} as const;
-const once = {
-  ...common,
-  write: true,
-  requestHeaders: ['Idempotency-Key'],
-  idempotent: true,
-} as const;
+const ability = 'game-servers.settings';
+const read = { ...SERVERS_READ, ability, params: SERVER_PARAMS } as const;
+const once = { ...SERVERS_ONCE, ability } as const;
 
 const OWN = 'Nobody gives a right that he lacks himself.';
 const DONE = {
   description: 'Done.',
   schema: Done,
-  headers: [...RATE_HEADERS, 'Idempotency-Replayed?'],
+  headers: ONCE_HEADERS,
 } as const;
 const RIGHTS = ['websocket.connect', 'control.console', 'control.restart'];
 const READ_PEOPLE = {
@@ -100,7 +83,7 @@ export const SERVER_PEOPLE_ENDPOINTS = [
     operationId: 'inviteToServer',
     method: 'POST',
     path: '/game-servers/{slice}/people',
-    params: SLICE,
+    params: SERVER_PARAMS,
     summary: 'Invite a person to a server',
     description: `Makes a link that is valid for seven days, and as long as its maker could make it. The person need not belong to the organisation, and sees nothing else of it. ${OWN} A person needs the right \`user.create\`.`,
     body: ServerInvitation,
@@ -110,13 +93,14 @@ export const SERVER_PEOPLE_ENDPOINTS = [
       201: {
         description: 'The link.',
         schema: NewLink,
-        headers: [...RATE_HEADERS, 'Idempotency-Replayed?'],
+        headers: ONCE_HEADERS,
         links: { People: READ_PEOPLE },
       },
     },
   },
   {
-    ...common,
+    ...SERVERS,
+    ability,
     operationId: 'setServerRights',
     method: 'PUT',
     path: '/game-servers/{slice}/people/{person}',
@@ -152,7 +136,10 @@ export const SERVER_PEOPLE_ENDPOINTS = [
     operationId: 'withdrawServerInvitation',
     method: 'DELETE',
     path: '/game-servers/{slice}/invitations/{invitation}',
-    params: { ...SLICE, invitation: id({ description: 'Id of an invitation.', examples: [4] }) },
+    params: {
+      ...SERVER_PARAMS,
+      invitation: id({ description: 'Id of an invitation.', examples: [4] }),
+    },
     summary: 'Withdraw an invitation to a server',
     description: 'Its link stops working. A person needs the right `user.delete`.',
     responses: { ...refusals(COMMON, WITH_KEY, ['not_found']), 200: DONE },

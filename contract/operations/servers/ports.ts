@@ -16,6 +16,7 @@ import {
   ServerPorts,
 } from '../../schemas/server-ports.ts';
 import { SERVER_PARAMS } from '../game-servers.ts';
+import { ONCE_HEADERS, SERVERS, SERVERS_ONCE, SERVERS_READ } from './shared.ts';
 
 const ONE = {
   ...SERVER_PARAMS,
@@ -23,13 +24,8 @@ const ONE = {
   port: Type.Integer({ minimum: 1, maximum: 65_535, description: 'Its number.' }),
 } as const;
 
-const common = { tag: 'Game servers', flag: null, ability: 'game-servers.settings' } as const;
-const once = {
-  ...common,
-  write: true,
-  requestHeaders: ['Idempotency-Key'],
-  idempotent: true,
-} as const;
+const ability = 'game-servers.settings';
+const once = { ...SERVERS_ONCE, ability } as const;
 
 const NEXT_START = 'A server that runs is given it at its next start.';
 const DATA = {
@@ -58,20 +54,18 @@ const DATA = {
 const CHANGED = {
   description: 'The ports as they are now.',
   schema: ChangedServerPorts,
-  headers: [...RATE_HEADERS, 'Idempotency-Replayed?'],
+  headers: ONCE_HEADERS,
   example: { data: DATA, message: NEXT_START },
 } as const satisfies ResponseRow;
 
 /** The ports of one server, of which its people add some from those that its node gives. */
 export const SERVER_PORT_ENDPOINTS = [
   {
-    ...common,
+    ...SERVERS_READ,
+    ability,
     operationId: 'listServerPorts',
-    method: 'GET',
     path: '/game-servers/{slice}/ports',
     params: SERVER_PARAMS,
-    write: false,
-    requestHeaders: ['If-None-Match'],
     summary: 'List the ports of a server',
     description:
       'All of them, and how many there may be. A person needs the right `allocation.read`.',
@@ -102,7 +96,8 @@ export const SERVER_PORT_ENDPOINTS = [
     },
   },
   {
-    ...common,
+    ...SERVERS,
+    ability,
     operationId: 'setServerPort',
     method: 'PUT',
     path: '/game-servers/{slice}/ports/{address}/{port}',

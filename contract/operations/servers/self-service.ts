@@ -17,20 +17,11 @@ import {
   ServerQuota,
 } from '../../schemas/self-service.ts';
 import { SERVER_PARAMS } from '../game-servers.ts';
+import { ONCE_HEADERS, SERVERS, SERVERS_ONCE, SERVERS_READ } from './shared.ts';
 
-const common = { tag: 'Game servers', flag: null, ability: 'game-servers.create' } as const;
-const read = {
-  ...common,
-  method: 'GET',
-  write: false,
-  requestHeaders: ['If-None-Match'],
-} as const;
-const once = {
-  ...common,
-  write: true,
-  requestHeaders: ['Idempotency-Key'],
-  idempotent: true,
-} as const;
+const ability = 'game-servers.create';
+const read = { ...SERVERS_READ, ability } as const;
+const once = { ...SERVERS_ONCE, ability } as const;
 
 const EGG = 'eggs/flying-squid.json';
 const SIZE = { memory: 1_024, cpu: 100, disk: 2_048 };
@@ -66,7 +57,8 @@ export const SELF_SERVICE_ENDPOINTS = [
     responses: readResponses([], { description: 'The eggs.', schema: OfferedEggs }),
   },
   {
-    ...common,
+    ...SERVERS,
+    ability,
     operationId: 'findServerPlaces',
     method: 'POST',
     path: '/game-servers/places',
@@ -106,7 +98,7 @@ export const SELF_SERVICE_ENDPOINTS = [
       201: {
         description: 'Made. Its node builds it now.',
         schema: MadeServer,
-        headers: [...RATE_HEADERS, 'Idempotency-Replayed?'],
+        headers: ONCE_HEADERS,
         example: {
           data: {
             uuid: UUID,
@@ -143,7 +135,7 @@ export const SELF_SERVICE_ENDPOINTS = [
       200: {
         description: 'Deleted.',
         schema: Done,
-        headers: [...RATE_HEADERS, 'Idempotency-Replayed?'],
+        headers: ONCE_HEADERS,
       },
     },
   },
