@@ -51,6 +51,21 @@ export async function loadEdge(db: Db | Tx, name: string): Promise<EdgeState | n
   return (await loadEdges(db, [name]))[0] ?? null;
 }
 
+/** An edge and what is accepted, at one moment. */
+export interface EdgeMoment {
+  readonly edge: EdgeState;
+  /** The newest accepted generation. The edge's settings are of it. */
+  readonly generation: number;
+}
+
+/** Returns null when there is no edge of this name. */
+export async function loadMoment(db: Db, name: string): Promise<EdgeMoment | null> {
+  const { rows } = await sql<EdgeRow & { generation: number }>`
+    select ${COLUMNS}, fleet.generation from edges, fleet where name = ${name}`.execute(db);
+  const row = rows[0];
+  return row === undefined ? null : { edge: stateOf(row), generation: row.generation };
+}
+
 /** Loads those of these names that there are. */
 export async function loadEdges(db: Db | Tx, names: readonly string[]): Promise<EdgeState[]> {
   const { rows } = await sql<EdgeRow>`
