@@ -1,57 +1,25 @@
+import { type Kind, KINDS } from '../../index.ts';
 import type { FleetFile } from '../desired.ts';
 import { type Mistake, MistakeList, type Position } from '../mistakes.ts';
 import type { FleetState } from '../state/state.ts';
 import type { FleetChange, FleetPlan } from './change.ts';
 
-/** The order of changes, so that each finds what it needs. Before all of them, kinds make way (`prepareChanges`). */
-const ORDER: Readonly<Record<FleetChange['do'], number>> = {
-  'organisation.create': 0,
-  'organisation.update': 0,
-  'blocked-list.delete': 1,
-  'group.delete': 2,
-  'geo-rule.delete': 2,
-  'key.delete': 3,
-  'server.delete': 3,
-  'holding.delete': 4,
-  'asn.create': 6,
-  'asn.update': 6,
-  'library-egg.create': 6,
-  'library-egg.update': 6,
-  'library-egg.delete': 6,
-  'node.create': 6,
-  'node.update': 6,
-  'service.create': 7,
-  'service.update': 7,
-  'holding.update': 8,
-  'holding.create': 9,
-  'server.update': 9,
-  'server.create': 9,
-  'service.delete': 10,
-  'asn.delete': 11,
-  // What changed groups and geo rules leave is free for new ones.
-  'group.update': 12,
-  'geo-rule.update': 12,
-  'group.create': 13,
-  'geo-rule.create': 13,
-  'blocked-list.create': 13,
-  'blocked-list.update': 13,
-  'key.create': 14,
-  'key.update': 14,
-  'baseline.delete': 15,
-  'baseline.create': 15,
-  'baseline.update': 15,
-  'edge.delete': 16,
-  'edge.create': 16,
-  'edge.update': 16,
-  'node.delete': 17,
-  'collector.delete': 16,
-  'collector.create': 17,
-  'collector.update': 17,
-  'responder.delete': 16,
-  'responder.create': 17,
-  'responder.update': 17,
-  'organisation.delete': 18,
-};
+const RANKS = new Map<string, number>(KINDS.map(({ name }, rank) => [name, rank]));
+const REFERRED_TO = new Set(
+  (KINDS as readonly Kind[]).flatMap(({ refersTo }) => refersTo.map(({ kind }) => kind)),
+);
+
+/**
+ * The place of a change among all, so that each finds what it needs: first what nothing refers to is removed, then every
+ * kind is changed and created, behind those that it refers to, and at last what was referred to is removed. What a change
+ * leaves is free for a new object. Before all of them, kinds make way (`prepareChanges`).
+ */
+function placeOf({ kind, sign }: FleetChange): number {
+  const rank = RANKS.get(kind) ?? 0;
+  const { length } = KINDS;
+  if (sign === '-') return REFERRED_TO.has(kind) ? 4 * length - rank : -rank;
+  return length + 2 * rank + (sign === '+' ? 1 : 0);
+}
 
 /** A plan under construction: what the file wants, what the database has, and the changes found so far. */
 export class PlanDraft {
@@ -108,7 +76,7 @@ export class PlanDraft {
   finish(): FleetPlan {
     return {
       path: this.file.path,
-      changes: this.#changes.toSorted((a, b) => ORDER[a.do] - ORDER[b.do]),
+      changes: this.#changes.toSorted((a, b) => placeOf(a) - placeOf(b)),
       mistakes: this.#mistakes.list(),
       losses: this.#losses,
       notes: this.#notes,

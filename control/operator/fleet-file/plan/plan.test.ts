@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { DEFAULT_LIMITS } from '@portcullis/contract/schemas/declared/limits.ts';
+import { type Kind, KINDS } from '../../index.ts';
 import { planChanges, renderPlan } from './plan.ts';
 import type { FleetState } from '../state/state.ts';
 import { mustParse } from '../testing.ts';
@@ -255,4 +256,14 @@ test('golden: everything removed from a fleet in use', async () => {
 test('makes the same plan for the same file and state', () => {
   const plans = [0, 1].map(() => planChanges(mustParse(EXAMPLE), IN_USE));
   assert.deepEqual(plans[0], plans[1]);
+});
+
+test('every kind stands behind those that it refers to, because changes are made in that order', () => {
+  const names = KINDS.map(({ name }) => String(name));
+  const behind = (KINDS as readonly Kind[]).flatMap(({ name, refersTo }) =>
+    refersTo
+      .filter(({ kind }) => names.indexOf(kind) >= names.indexOf(name))
+      .map(({ kind }) => `${name} refers to ${kind}`),
+  );
+  assert.deepEqual(behind, []);
 });
