@@ -39,6 +39,7 @@ const PAGES = [
   '/operator?tab=organisations',
   '/operator?tab=people',
   '/operator?tab=fleet',
+  '/operator?tab=protection',
   '/operator?tab=audit',
   '/operator/acme',
 ] as const;

@@ -14,6 +14,7 @@ export const operatorMessages = {
     organisations: 'Organisations',
     people: 'People',
     fleet: 'Fleet health',
+    protection: 'Protection',
     audit: 'Audit trail',
   },
   fleetFile: 'fleet file',
@@ -110,6 +111,9 @@ export const operatorMessages = {
     removeAsn: (asn: number) => `Remove AS${asn}`,
     end: 'End',
     endOf: (prefix: string) => `End ${prefix}`,
+    change: 'Change',
+    changeOf: (prefix: string) => `Change ${prefix}`,
+    ofFleet: 'It comes from the fleet file. Change it there.',
     endTitle: (prefix: string) => `End ${prefix} now?`,
     endText:
       'The organisation can no longer see or change it, and its rules are no longer enforced there. Its history stays. To undo this, give it to the organisation again.',

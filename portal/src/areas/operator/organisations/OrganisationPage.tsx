@@ -1,6 +1,8 @@
 import { useParams } from '@tanstack/react-router';
 import { Building2 } from 'lucide-react';
+import { lazy, Suspense } from 'react';
 import { EmptyState } from '../../../components/EmptyState.tsx';
+import { Loading } from '../../../components/Loading.tsx';
 import { Loaded } from '../../../components/Loaded.tsx';
 import { Notice } from '../../../components/Notice.tsx';
 import { PageHeader } from '../../../components/PageHeader.tsx';
@@ -9,7 +11,6 @@ import { operatorMessages } from '../../../messages/operator.ts';
 import { ActButton } from '../ActButton.tsx';
 import { OwnerPill } from '../OwnerPill.tsx';
 import { useOrganisation } from '../queries.ts';
-import { FirewallCard } from './FirewallCard.tsx';
 import { HoldingsCard } from './HoldingsCard.tsx';
 import { LimitsCard } from './LimitsCard.tsx';
 import { ServersCard } from './ServersCard.tsx';
@@ -59,7 +60,9 @@ function Detail({ slug }: { readonly slug: string }) {
               <SuggestionsCard slug={slug} />
               <HoldingsCard organisation={found} />
               <ServicesCard organisation={found} />
-              <FirewallCard slug={slug} />
+              <Suspense fallback={<Loading />}>
+                <KindCards organisation={slug} />
+              </Suspense>
               <ServersCard organisation={found} />
             </>
           )

@@ -1,0 +1,180 @@
+import { Checkbox, NumberInput, PasswordInput, Select, Textarea, TextInput } from '@mantine/core';
+import type { Fields } from '../../../components/forms/WriteForm.tsx';
+import { localOf } from '../../../format.ts';
+import { messages } from '../../../messages/index.ts';
+import { operatorDeclaredMessages as text } from '../../../messages/operator-declared.ts';
+import type { Draft } from './form-draft.ts';
+import type { FormField } from './form-fields.ts';
+import { ItemsList } from './ItemsList.tsx';
+import { helpOf, labelOf } from './labels.ts';
+
+export type DraftForm = Fields<Draft>;
+
+interface Props {
+  readonly kind: string;
+  readonly fields: readonly FormField[];
+  readonly form: DraftForm;
+  /** The object in the draft whose fields these are, such as `rules.0.`; empty: the draft. */
+  readonly at?: string;
+  /** There was an object before, whose secret is kept. */
+  readonly isChange: boolean;
+  /** The first field takes the focus. */
+  readonly isFocused?: boolean;
+}
+
+/** The fields of an object, as its schema has them. */
+export function KindFields({ fields, at = '', isFocused = false, ...props }: Props) {
+  return (
+    <div className="form-row">
+      {fields.map((field, index) => (
+        <Field
+          key={field.name}
+          {...props}
+          field={field}
+          path={`${at}${field.name}`}
+          isFocused={isFocused && index === 0}
+        />
+      ))}
+    </div>
+  );
+}
+
+/** The help stands below the field, so that fields in a row are on one line. */
+const ORDER = {
+  inputWrapperOrder: ['label' as const, 'input' as const, 'description' as const, 'error' as const],
+};
+
+interface FieldProps {
+  readonly kind: string;
+  readonly field: FormField;
+  readonly form: DraftForm;
+  readonly path: string;
+  readonly isChange: boolean;
+  readonly isFocused: boolean;
+}
+
+function Field(props: FieldProps) {
+  const { kind, field, form, path, isChange, isFocused } = props;
+  const label = labelOf(kind, path);
+  const help = helpOf(kind, path, field.help);
+  if (field.kind === 'parts') {
+    return (
+      <fieldset className="plain field-all">
+        <legend>{label}</legend>
+        <KindFields
+          kind={kind}
+          fields={field.fields}
+          form={form}
+          at={`${path}.`}
+          isChange={isChange}
+        />
+        <div className="dim">{help}</div>
+      </fieldset>
+    );
+  }
+  if (field.kind === 'items') {
+    return (
+      <ItemsList kind={kind} field={field} form={form} path={path} label={label} help={help} />
+    );
+  }
+  if (field.kind === 'switch') {
+    const input = form.getInputProps(path, { type: 'checkbox' });
+    return <Checkbox className="field-all" size="sm" label={label} description={help} {...input} />;
+  }
+  if (field.kind === 'secret') return <Secret {...props} label={label} help={help} />;
+  const shared = {
+    label,
+    description: help,
+    required: field.isRequired,
+    ...ORDER,
+    ...(isFocused && { autoFocus: true }),
+    ...form.getInputProps(path),
+  };
+  switch (field.kind) {
+    case 'number':
+      return (
+        <NumberInput
+          className="field-m"
+          min={field.minimum}
+          max={field.maximum}
+          allowDecimal={false}
+          hideControls
+          {...shared}
+        />
+      );
+    case 'choice':
+      return (
+        <Select
+          className="field-m"
+          data={[...field.values]}
+          placeholder={field.isRequired ? text.choose : text.optional}
+          clearable={!field.isRequired}
+          {...shared}
+          value={shared['value'] || null}
+        />
+      );
+    case 'words':
+      return (
+        <Textarea
+          className="field-all"
+          autosize
+          maxRows={12}
+          spellCheck={false}
+          {...shared}
+          description={`${help} ${field.isOfLines ? text.lines : text.list}`}
+        />
+      );
+    case 'moment':
+      return <Moment {...shared} />;
+    default:
+      return (
+        <TextInput className="field-m" maxLength={field.maxLength} spellCheck={false} {...shared} />
+      );
+  }
+}
+
+interface MomentProps {
+  readonly value?: string;
+  onChange?(value: string): void;
+}
+
+/** A moment in the time of this browser. The draft has it whole, so that what is not touched stays as it was. */
+function Moment({ value = '', onChange, ...input }: MomentProps) {
+  return (
+    <TextInput
+      className="field-m"
+      type="datetime-local"
+      {...input}
+      value={value === '' ? '' : localOf(value)}
+      onChange={({ currentTarget: { value: typed } }) =>
+        onChange?.(typed === '' ? '' : new Date(typed).toISOString())
+      }
+    />
+  );
+}
+
+function Secret({
+  form,
+  path,
+  label,
+  help,
+  field,
+  isChange,
+}: FieldProps & { readonly label: string; readonly help: string }) {
+  const ending = form.getInputProps(`${path}.isEnded`, { type: 'checkbox' });
+  return (
+    <div className="field-m">
+      <PasswordInput
+        label={label}
+        description={isChange ? `${help} ${text.secretHint}` : help}
+        autoComplete="new-password"
+        maxLength={field.kind === 'secret' ? field.maxLength : undefined}
+        visibilityToggleButtonProps={{ 'aria-label': messages.signIn.showPassword }}
+        disabled={ending['checked'] === true}
+        {...ORDER}
+        {...form.getInputProps(`${path}.typed`)}
+      />
+      {isChange && <Checkbox size="xs" mt={6} label={text.endSecret} {...ending} />}
+    </div>
+  );
+}
