@@ -375,7 +375,7 @@ describe('people, settings and operators in a browser', { skip: skipUnless(NEEDS
     await page.getByRole('button', { name: 'Change spare' }).click();
     const change = page.getByRole('form', { name: 'Change spare' });
     await change.getByLabel('Memory, MiB').fill('4096');
-    await change.getByRole('button', { name: 'Change', exact: true }).click();
+    await change.getByRole('button', { name: 'Save the changes' }).click();
     await page.getByText('0 of 4,096 MiB memory given').waitFor();
 
     await page.goto(`${browser.url}/operator/hive`);

@@ -13,11 +13,11 @@ import { RESPONDER } from '@portcullis/contract/schemas/declared/responder.ts';
 import { createValidator } from '@portcullis/contract/validator.ts';
 import { draftOf, itemAt, missingIn, objectOf, patchOf, placeOf } from './form-draft.ts';
 import { formFields } from './form-fields.ts';
-import { HOLDING_ROW, KIND_ROWS, type KindRow } from './kinds.ts';
+import { HOLDING_ROW, HOST_ROWS, KIND_ROWS, type KindRow } from './kinds.ts';
 import { kindWords, labelOf } from './labels.ts';
 import { factsOf } from './summary.ts';
 
-const ROWS = [...KIND_ROWS, HOLDING_ROW];
+const ROWS = [...KIND_ROWS, HOLDING_ROW, ...Object.values(HOST_ROWS)];
 
 function fieldsOf({ kind, ...terms }: KindRow) {
   return formFields(kind.schema, terms);
@@ -72,6 +72,52 @@ const READ: Readonly<Record<string, Record<string, unknown>>> = {
     organisation: 'acme',
     target: 'all',
     sources: [{ source: '198.51.100.0/24', note: 'scans', expires_at: null }],
+  },
+  edge: {
+    name: 'fra1',
+    site: 'fra',
+    devices: ['eth0', 'ens*'],
+    serves: ['203.0.113.0/24'],
+    sees: 'inbound',
+    fragments: 'limit',
+    management: [
+      { protocol: 'tcp', port: 22 },
+      { protocol: 'udp', port: 51_820 },
+    ],
+  },
+  node: {
+    name: 'game1',
+    memory: 65_536,
+    disk: null,
+    addresses: ['198.51.100.10'],
+    ports: '25565-25664',
+    mounts: [
+      {
+        name: 'maps',
+        source: '/srv/maps',
+        target: '/home/container/maps',
+        read_only: true,
+        eggs: [],
+      },
+      {
+        name: 'worlds',
+        source: '/srv/worlds',
+        target: '/home/container/worlds',
+        read_only: false,
+        eggs: ['eggs/flying squid.json', 'eggs/hearth.json'],
+      },
+    ],
+    keep_days: -1,
+    sftp_host: 'games.example.net',
+  },
+  collector: {
+    name: 'flows',
+    listen: '0.0.0.0:6343',
+    site: null,
+    exporters: [
+      { ip: '192.0.2.1', sampling_rate: 1_000, prefixes: ['203.0.113.0/24', '198.51.100.0/24'] },
+      { ip: '192.0.2.2', sampling_rate: null, prefixes: 'all' },
+    ],
   },
   holding: {
     organisation: 'acme',

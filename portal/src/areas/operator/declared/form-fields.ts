@@ -77,11 +77,12 @@ export function formFields(schema: object, terms: FieldTerms = {}): FormField[] 
   const { secrets = [], omitted = [], required = [] } = terms;
   return fieldsOf(schema)
     .filter(({ name }) => !omitted.includes(name))
-    .map((field) => ({
-      ...field,
-      ...(secrets.includes(field.name) && { kind: 'secret', maxLength: LONGEST }),
-      ...(required.includes(field.name) && { isRequired: true }),
-    }));
+    .map((field): FormField => {
+      const isRequired = field.isRequired || required.includes(field.name);
+      if (!secrets.includes(field.name)) return { ...field, isRequired };
+      const { name, help, fallback } = field;
+      return { kind: 'secret', maxLength: LONGEST, name, help, fallback, isRequired };
+    });
 }
 
 const LONGEST = 1_000;

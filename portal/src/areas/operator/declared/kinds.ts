@@ -1,17 +1,31 @@
 import { BASELINE } from '@portcullis/contract/schemas/declared/baseline.ts';
+import { COLLECTOR } from '@portcullis/contract/schemas/declared/collector.ts';
 import { BLOCKED_LIST } from '@portcullis/contract/schemas/declared/blocked-list.ts';
 import { pathNames } from '@portcullis/contract/schemas/declared/declared-kind.ts';
+import { EDGE } from '@portcullis/contract/schemas/declared/edge.ts';
 import { GEO_RULE } from '@portcullis/contract/schemas/declared/geo-rule.ts';
 import { GROUP } from '@portcullis/contract/schemas/declared/group.ts';
 import { HOLDING } from '@portcullis/contract/schemas/declared/holding.ts';
+import { NODE } from '@portcullis/contract/schemas/declared/node.ts';
 import { RESPONDER } from '@portcullis/contract/schemas/declared/responder.ts';
-import { Ban, Globe2, Layers, type LucideIcon, Network, ShieldCheck, Webhook } from 'lucide-react';
+import {
+  Ban,
+  Globe2,
+  Layers,
+  type LucideIcon,
+  Network,
+  Radar,
+  Server,
+  ShieldCheck,
+  ShieldHalf,
+  Webhook,
+} from 'lucide-react';
 import type { FieldTerms } from './form-fields.ts';
 
 /** An object of a kind, as it is answered. */
 export interface DeclaredObject {
   readonly [field: string]: unknown;
-  readonly owner: 'fleet' | 'portal';
+  readonly owner: string;
 }
 
 /** The parts of a kind of the contract that a form needs. */
@@ -61,6 +75,13 @@ export const HOLDING_ROW: KindRow = {
   omitted: ['thresholds', 'mitigation', 'safelist'],
   nameOf: ({ prefix }) => String(prefix),
 };
+
+/** Hosts, which are listed with what they report. */
+export const HOST_ROWS = {
+  edges: { kind: EDGE, icon: ShieldHalf },
+  nodes: { kind: NODE, icon: Server },
+  collectors: { kind: COLLECTOR, icon: Radar },
+} as const satisfies Readonly<Record<string, KindRow>>;
 
 /** The kinds that are listed at organisations, or those of the whole fleet. */
 export function rowsOf(place: 'organisation' | 'fleet'): readonly KindRow[] {

@@ -18,6 +18,7 @@ import { ServicesCard } from './ServicesCard.tsx';
 import { SuggestionsCard } from './SuggestionsCard.tsx';
 import { ThresholdsCard } from './ThresholdsCard.tsx';
 
+const KindCards = lazy(() => import('../declared/KindCards.tsx'));
 const text = operatorMessages.organisations;
 
 /** One organisation as operators see it: what it may, what it holds, and when its traffic is an attack. */
