@@ -36,6 +36,8 @@ export const operatorDeclaredMessages = {
   findItem: (list: string) => `Find in ${list.toLowerCase()}`,
   more: (count: number) => `Show ${many(count, 'more', 'more')}`,
   and: '; ',
+  yes: 'yes',
+  no: 'no',
   fact: (label: string, value: string) => `${label}: ${value}`,
   protection: 'Baseline and responders',
   /** By the name of the field, or by kind and field. */
@@ -70,6 +72,9 @@ export const operatorDeclaredMessages = {
     'responder.prefixes': 'Only attacks on',
     ref: 'Reference',
     service: 'Service number',
+    'service.id': 'Number',
+    'service.managed_filters': 'Managed filters',
+    'service.managed_filters.type': 'Filter',
     since: 'Since',
     source_ip: 'Source',
     timeout_seconds: 'Timeout, seconds',
@@ -115,6 +120,11 @@ export const operatorDeclaredMessages = {
     'node.mounts.eggs': 'Servers of other eggs may not take it. Empty: any.',
     'node.sftp_host':
       'The name or address at which people reach its SFTP. Empty: an address of the node.',
+    'service.active': 'Attacks on it are shown.',
+    'service.id': 'Unique in the fleet. It cannot be changed.',
+    'service.managed_filters': 'It puts them on the ports of its game servers by itself.',
+    'service.managed_filters.ports':
+      'Ports, or ports of game servers as UUID:NAME. Empty: those of its game servers.',
     'holding.default':
       'For packets that no rule matches. Empty: accept, or that of the network around it.',
     'holding.since': 'Empty: from when it was given.',
@@ -129,6 +139,17 @@ export const operatorDeclaredMessages = {
     none: { title: `No ${things.toLowerCase()}`, text: description },
   }),
   kinds: {
+    service: {
+      title: 'Services',
+      lead: 'A service groups addresses and the game servers on them.',
+      add: 'Add a service',
+      removeText:
+        'A service with addresses or game servers cannot be removed. One that had addresses stays in the history as inactive.',
+      none: {
+        title: 'No services',
+        text: 'A service groups addresses and the game servers on them. Add one to give single addresses to the organisation.',
+      },
+    },
     responder: {
       title: 'Responders',
       lead: 'Webhooks that are called when an attack that is mitigated begins, and when it is over.',

@@ -123,27 +123,6 @@ export const operatorMessages = {
       text: 'Without one there is nothing to protect. Give the organisation a prefix or an address.',
     },
   },
-  services: {
-    title: 'Services',
-    add: 'Add a service',
-    save: 'Save the service',
-    edit: 'Edit',
-    editOf: (name: string) => `Edit ${name}`,
-    remove: 'Remove',
-    removeOf: (name: string) => `Remove ${name}`,
-    removeTitle: (name: string) => `Remove ${name}?`,
-    removeText:
-      'A service with addresses or game servers cannot be removed. One that had addresses stays in the history as inactive.',
-    number: 'Number',
-    name: 'Name',
-    active: 'Active: attacks on it are shown',
-    inactive: 'Not active',
-    filters: (list: string) => (list === '' ? 'No filters of its own' : `Manages ${list}`),
-    none: {
-      title: 'No services',
-      text: 'A service groups addresses and the game servers on them. Add one to give single addresses to the organisation.',
-    },
-  },
   servers: {
     title: 'Game servers',
     add: 'Create a server',

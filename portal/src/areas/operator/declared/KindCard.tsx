@@ -47,7 +47,7 @@ export function KindCard({ row, at }: Props) {
             label={words.add}
             taken={(list.data ?? [])
               .filter(({ owner }) => owner === 'portal')
-              .map((object) => nameOf(row, object))}
+              .map((object) => String(Object.values(placeOfObject(row, object)).at(-1)))}
             onClose={close}
           />
         ),

@@ -26,7 +26,7 @@ interface CreateProps {
   readonly at: Place;
   /** The title of the button. */
   readonly label: string;
-  /** Names of objects that there are. */
+  /** What the path calls the objects that there are. */
   readonly taken: readonly string[];
   onClose(): void;
 }
@@ -49,7 +49,7 @@ export function CreateForm({ row, at, label, taken, onClose }: CreateProps) {
       submit={label}
       isChange={false}
       refusal={(draft) => {
-        const name = key === undefined ? '' : String(draft[key]).trim();
+        const name = String(key === undefined ? '' : draft[key]).trim();
         return taken.includes(name) ? text.taken(name) : null;
       }}
       write={(draft, allowsLosses) => {

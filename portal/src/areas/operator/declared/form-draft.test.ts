@@ -73,6 +73,13 @@ const READ: Readonly<Record<string, Record<string, unknown>>> = {
     target: 'all',
     sources: [{ source: '198.51.100.0/24', note: 'scans', expires_at: null }],
   },
+  service: {
+    organisation: 'acme',
+    id: 501,
+    name: 'survival',
+    active: false,
+    managed_filters: [{ type: 'udp-stateful', ports: '25565' }],
+  },
   edge: {
     name: 'fra1',
     site: 'fra',

@@ -2,14 +2,17 @@ import { BASELINE } from '@portcullis/contract/schemas/declared/baseline.ts';
 import { COLLECTOR } from '@portcullis/contract/schemas/declared/collector.ts';
 import { BLOCKED_LIST } from '@portcullis/contract/schemas/declared/blocked-list.ts';
 import { pathNames } from '@portcullis/contract/schemas/declared/declared-kind.ts';
+import { DETECTION } from '@portcullis/contract/schemas/declared/detection.ts';
 import { EDGE } from '@portcullis/contract/schemas/declared/edge.ts';
 import { GEO_RULE } from '@portcullis/contract/schemas/declared/geo-rule.ts';
 import { GROUP } from '@portcullis/contract/schemas/declared/group.ts';
 import { HOLDING } from '@portcullis/contract/schemas/declared/holding.ts';
 import { NODE } from '@portcullis/contract/schemas/declared/node.ts';
 import { RESPONDER } from '@portcullis/contract/schemas/declared/responder.ts';
+import { SERVICE } from '@portcullis/contract/schemas/declared/service.ts';
 import {
   Ban,
+  Boxes,
   Globe2,
   Layers,
   type LucideIcon,
@@ -47,8 +50,17 @@ export interface KindRow extends FieldTerms {
   nameOf?(object: DeclaredObject): string;
 }
 
+/** Fields of the card of thresholds. */
+const DETECTED = Object.keys(DETECTION);
+
 /** Kinds with a list of their own. One whose path names an organisation is listed at that. */
 export const KIND_ROWS: readonly KindRow[] = [
+  {
+    kind: SERVICE,
+    icon: Boxes,
+    omitted: DETECTED,
+    nameOf: ({ id, name }) => `#${String(id)} ${String(name)}`,
+  },
   { kind: BASELINE, icon: ShieldCheck },
   // A command runs on the host of control, so only the fleet file may name one.
   {
@@ -68,11 +80,11 @@ export const KIND_ROWS: readonly KindRow[] = [
   { kind: BLOCKED_LIST, icon: Ban },
 ];
 
-/** A holding, which is given and ended in its own list; its thresholds have a card of their own. */
+/** A holding, which is given and ended in its own list. */
 export const HOLDING_ROW: KindRow = {
   kind: HOLDING,
   icon: Network,
-  omitted: ['thresholds', 'mitigation', 'safelist'],
+  omitted: DETECTED,
   nameOf: ({ prefix }) => String(prefix),
 };
 

@@ -1,3 +1,4 @@
+import { operatorDeclaredMessages as messages } from '../../../messages/operator-declared.ts';
 import { itemsOf } from './form-draft.ts';
 import type { FormField } from './form-fields.ts';
 
@@ -30,6 +31,7 @@ function isPlain({ fallback = null }: FormField, value: unknown): boolean {
 }
 
 function wordsOf(field: FormField, item: unknown): string {
+  if (field.kind === 'switch') return item === true ? messages.yes : messages.no;
   if (field.kind !== 'items') return String(item);
   const values = field.fields.map((each) => (item as Values)[each.name]);
   return values

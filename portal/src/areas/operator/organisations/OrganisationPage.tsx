@@ -14,7 +14,6 @@ import { useOrganisation } from '../queries.ts';
 import { HoldingsCard } from './HoldingsCard.tsx';
 import { LimitsCard } from './LimitsCard.tsx';
 import { ServersCard } from './ServersCard.tsx';
-import { ServicesCard } from './ServicesCard.tsx';
 import { SuggestionsCard } from './SuggestionsCard.tsx';
 import { ThresholdsCard } from './ThresholdsCard.tsx';
 
@@ -60,7 +59,6 @@ function Detail({ slug }: { readonly slug: string }) {
               </div>
               <SuggestionsCard slug={slug} />
               <HoldingsCard organisation={found} />
-              <ServicesCard organisation={found} />
               <Suspense fallback={<Loading />}>
                 <KindCards organisation={slug} />
               </Suspense>
