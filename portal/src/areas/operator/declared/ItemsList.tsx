@@ -13,7 +13,7 @@ interface Props {
   readonly form: DraftForm;
   readonly path: string;
   readonly label: string;
-  readonly help: string;
+  readonly help: string | undefined;
 }
 
 /** As many items have fields on the page at once: a list may have thousands. */
@@ -41,7 +41,7 @@ export function ItemsList({ kind, field, form, path, label, help }: Props) {
     <fieldset className="plain field-all">
       <legend>{label}</legend>
       <div className="stack">
-        <div className="dim">{help}</div>
+        {help !== undefined && <div className="hint">{help}</div>}
         {items.length > WINDOW && (
           <TextInput
             label={text.findItem(label)}

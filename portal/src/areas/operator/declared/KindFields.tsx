@@ -61,6 +61,7 @@ function Field(props: FieldProps) {
     return (
       <fieldset className="plain field-all">
         <legend>{label}</legend>
+        {help !== undefined && <div className="hint">{help}</div>}
         <KindFields
           kind={kind}
           fields={field.fields}
@@ -68,7 +69,6 @@ function Field(props: FieldProps) {
           at={`${path}.`}
           isChange={isChange}
         />
-        <div className="dim">{help}</div>
       </fieldset>
     );
   }
@@ -121,7 +121,7 @@ function Field(props: FieldProps) {
           maxRows={12}
           spellCheck={false}
           {...shared}
-          description={`${help} ${field.isOfLines ? text.lines : text.list}`}
+          description={[help, field.isOfLines ? text.lines : text.list].join(' ').trim()}
         />
       );
     case 'moment':
@@ -160,13 +160,13 @@ function Secret({
   help,
   field,
   isChange,
-}: FieldProps & { readonly label: string; readonly help: string }) {
+}: FieldProps & { readonly label: string; readonly help: string | undefined }) {
   const ending = form.getInputProps(`${path}.isEnded`, { type: 'checkbox' });
   return (
     <div className="field-m">
       <PasswordInput
         label={label}
-        description={isChange ? `${help} ${text.secretHint}` : help}
+        description={isChange ? [help, text.secretHint].join(' ').trim() : help}
         autoComplete="new-password"
         maxLength={field.kind === 'secret' ? field.maxLength : undefined}
         visibilityToggleButtonProps={{ 'aria-label': messages.signIn.showPassword }}

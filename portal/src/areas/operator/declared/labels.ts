@@ -7,9 +7,10 @@ export function labelOf(kind: string, path: string): string {
   return text.labels[keyOf(kind, path)] ?? text.labels[name] ?? wordsOf(name);
 }
 
-/** The help of a field: that of the page, or the description of the schema. */
-export function helpOf(kind: string, path: string, description: string): string {
-  return text.help[keyOf(kind, path)] ?? description.replaceAll('`', '');
+/** The help of a field: that of the page, or the description of the schema, unless it only repeats the label. */
+export function helpOf(kind: string, path: string, description: string): string | undefined {
+  const help = text.help[keyOf(kind, path)] ?? description.replaceAll('`', '');
+  return help === '' || help === `${labelOf(kind, path)}.` ? undefined : help;
 }
 
 function keyOf(kind: string, path: string): string {
