@@ -252,7 +252,7 @@ describe('what an operator declares by the form of its kind', { skip: skipUnless
     await button('Save the changes', changing).click();
     const allow = changing.getByLabel('Do it all the same');
     await allow.waitFor();
-    assert.deepEqual((await read('/holdings')) as object, [holding]);
+    assert.deepEqual(await read('/holdings'), [holding]);
     visit.takeFaults();
     await allow.check();
     await button('Save the changes', changing).click();

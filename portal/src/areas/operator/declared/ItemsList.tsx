@@ -1,26 +1,29 @@
 import { ActionIcon, Button, Textarea, TextInput } from '@mantine/core';
 import { Plus, X } from 'lucide-react';
-import { useRef, useState } from 'react';
+import { type ReactNode, useRef, useState } from 'react';
+import type { Fields } from '../../../components/forms/WriteForm.tsx';
 import { operatorDeclaredMessages as text } from '../../../messages/operator-declared.ts';
 import { listOf } from '../fleet/list-of.ts';
 import { type Draft, draftOf, itemsOf } from './form-draft.ts';
 import type { FormField, ItemsField } from './form-fields.ts';
-import { type DraftForm, KindFields } from './KindFields.tsx';
+
+export type DraftForm = Fields<Draft>;
 
 interface Props {
-  readonly kind: string;
   readonly field: ItemsField;
   readonly form: DraftForm;
   readonly path: string;
   readonly label: string;
   readonly help: string | undefined;
+  /** The fields of an item, whose names begin with `at`. */
+  children(at: string, isAdded: boolean): ReactNode;
 }
 
 /** As many items have fields on the page at once: a list may have thousands. */
 const WINDOW = 20;
 
 /** A list of objects, each with its fields. */
-export function ItemsList({ kind, field, form, path, label, help }: Props) {
+export function ItemsList({ field, form, path, label, help, children }: Props) {
   const { error } = form.getInputProps(path);
   const items = itemsIn(form.values, path);
   const [typed, setTyped] = useState('');
@@ -53,14 +56,7 @@ export function ItemsList({ kind, field, form, path, label, help }: Props) {
         <ul className="form-items">
           {shown.map((index) => (
             <li key={index} aria-label={text.itemOf(label, index + 1)}>
-              <KindFields
-                kind={kind}
-                fields={field.fields}
-                form={form}
-                at={`${path}.${index}.`}
-                isChange={false}
-                isFocused={index === added}
-              />
+              {children(`${path}.${index}.`, index === added)}
               <ActionIcon
                 variant="subtle"
                 color="gray"

@@ -1,14 +1,10 @@
 import { Checkbox, NumberInput, PasswordInput, Select, Textarea, TextInput } from '@mantine/core';
-import type { Fields } from '../../../components/forms/WriteForm.tsx';
 import { localOf } from '../../../format.ts';
 import { messages } from '../../../messages/index.ts';
 import { operatorDeclaredMessages as text } from '../../../messages/operator-declared.ts';
-import type { Draft } from './form-draft.ts';
 import type { FormField } from './form-fields.ts';
-import { ItemsList } from './ItemsList.tsx';
+import { type DraftForm, ItemsList } from './ItemsList.tsx';
 import { helpOf, labelOf } from './labels.ts';
-
-export type DraftForm = Fields<Draft>;
 
 interface Props {
   readonly kind: string;
@@ -54,7 +50,7 @@ interface FieldProps {
 }
 
 function Field(props: FieldProps) {
-  const { kind, field, form, path, isChange, isFocused } = props;
+  const { kind, field, form, path, isChange } = props;
   const label = labelOf(kind, path);
   const help = helpOf(kind, path, field.help);
   if (field.kind === 'parts') {
@@ -74,7 +70,18 @@ function Field(props: FieldProps) {
   }
   if (field.kind === 'items') {
     return (
-      <ItemsList kind={kind} field={field} form={form} path={path} label={label} help={help} />
+      <ItemsList field={field} form={form} path={path} label={label} help={help}>
+        {(at, isAdded) => (
+          <KindFields
+            kind={kind}
+            fields={field.fields}
+            form={form}
+            at={at}
+            isChange={false}
+            isFocused={isAdded}
+          />
+        )}
+      </ItemsList>
     );
   }
   if (field.kind === 'switch') {
@@ -82,6 +89,17 @@ function Field(props: FieldProps) {
     return <Checkbox className="field-all" size="sm" label={label} description={help} {...input} />;
   }
   if (field.kind === 'secret') return <Secret {...props} label={label} help={help} />;
+  return <Input {...props} field={field} label={label} help={help} />;
+}
+
+interface InputProps extends FieldProps {
+  readonly field: Exclude<FormField, { readonly kind: 'parts' | 'items' }>;
+  readonly label: string;
+  readonly help: string | undefined;
+}
+
+/** A field that is typed. */
+function Input({ field, form, path, isFocused, label, help }: InputProps) {
   const shared = {
     label,
     description: help,
@@ -90,47 +108,46 @@ function Field(props: FieldProps) {
     ...(isFocused && { autoFocus: true }),
     ...form.getInputProps(path),
   };
-  switch (field.kind) {
-    case 'number':
-      return (
-        <NumberInput
-          className="field-m"
-          min={field.minimum}
-          max={field.maximum}
-          allowDecimal={false}
-          hideControls
-          {...shared}
-        />
-      );
-    case 'choice':
-      return (
-        <Select
-          className="field-m"
-          data={[...field.values]}
-          placeholder={field.isRequired ? text.choose : text.optional}
-          clearable={!field.isRequired}
-          {...shared}
-          value={shared['value'] || null}
-        />
-      );
-    case 'words':
-      return (
-        <Textarea
-          className="field-all"
-          autosize
-          maxRows={12}
-          spellCheck={false}
-          {...shared}
-          description={[help, field.isOfLines ? text.lines : text.list].join(' ').trim()}
-        />
-      );
-    case 'moment':
-      return <Moment {...shared} />;
-    default:
-      return (
-        <TextInput className="field-m" maxLength={field.maxLength} spellCheck={false} {...shared} />
-      );
+  if (field.kind === 'number') {
+    return (
+      <NumberInput
+        className="field-m"
+        min={field.minimum}
+        max={field.maximum}
+        allowDecimal={false}
+        hideControls
+        {...shared}
+      />
+    );
   }
+  if (field.kind === 'choice') {
+    return (
+      <Select
+        className="field-m"
+        data={[...field.values]}
+        placeholder={field.isRequired ? text.choose : text.optional}
+        clearable={!field.isRequired}
+        {...shared}
+        value={shared['value'] || null}
+      />
+    );
+  }
+  if (field.kind === 'words') {
+    return (
+      <Textarea
+        className="field-all"
+        autosize
+        maxRows={12}
+        spellCheck={false}
+        {...shared}
+        description={[help, field.isOfLines ? text.lines : text.list].join(' ').trim()}
+      />
+    );
+  }
+  if (field.kind === 'moment') return <Moment {...shared} />;
+  return (
+    <TextInput className="field-m" maxLength={field.maxLength} spellCheck={false} {...shared} />
+  );
 }
 
 interface MomentProps {

@@ -13,6 +13,7 @@ import {
   objectOf,
   patchOf,
   placeOf,
+  textOf,
 } from './form-draft.ts';
 import { type FormField, formFields } from './form-fields.ts';
 import { KindFields } from './KindFields.tsx';
@@ -49,7 +50,7 @@ export function CreateForm({ row, at, label, taken, onClose }: CreateProps) {
       submit={label}
       isChange={false}
       refusal={(draft) => {
-        const name = String(key === undefined ? '' : draft[key]).trim();
+        const name = key === undefined ? '' : textOf(draft[key]).trim();
         return taken.includes(name) ? text.taken(name) : null;
       }}
       write={(draft, allowsLosses) => {

@@ -23,22 +23,16 @@ export function draftOf(fields: readonly FormField[], object: Values = {}): Draf
 }
 
 function typedOf(field: FormField, value: unknown): Typed {
-  switch (field.kind) {
-    case 'parts':
-      return draftOf(field.fields, valuesOf(value));
-    case 'items':
-      return itemsOf(value).map((item) => draftOf(field.fields, valuesOf(item)));
-    case 'words':
-      return Array.isArray(value) ? value.join(field.isOfLines ? '\n' : ', ') : textOf(value);
-    case 'secret':
-      return { typed: '', isEnded: false } satisfies SecretDraft;
-    case 'switch':
-      return value === true;
-    case 'number':
-      return typeof value === 'number' ? value : '';
-    default:
-      return textOf(value);
+  const { kind } = field;
+  if (kind === 'parts') return draftOf(field.fields, valuesOf(value));
+  if (kind === 'items') {
+    return itemsOf(value).map((item) => draftOf(field.fields, valuesOf(item)));
   }
+  if (kind === 'words' && Array.isArray(value)) return value.join(field.isOfLines ? '\n' : ', ');
+  if (kind === 'secret') return { typed: '', isEnded: false } satisfies SecretDraft;
+  if (kind === 'switch') return value === true;
+  if (kind === 'number') return typeof value === 'number' ? value : '';
+  return textOf(value);
 }
 
 /** The object that a form makes: what is empty is left out, and gets its default. */
@@ -74,24 +68,15 @@ function patchValue(field: FormField, before: Typed, now: Typed): unknown {
 }
 
 function valueOf(field: FormField, typed: Typed): unknown {
-  switch (field.kind) {
-    case 'parts':
-      return objectOf(field.fields, typed as Draft);
-    case 'items':
-      return itemsOf(typed).map((item) => objectOf(field.fields, item as Draft));
-    case 'words':
-      return wordsValue(field, String(typed));
-    case 'secret': {
-      const secret = typed as SecretDraft;
-      return secret.isEnded ? null : textValue(secret.typed);
-    }
-    case 'switch':
-      return typed;
-    case 'number':
-      return typed === '' ? undefined : Number(typed);
-    default:
-      return textValue(typed);
-  }
+  const { kind } = field;
+  if (kind === 'parts') return objectOf(field.fields, typed as Draft);
+  if (kind === 'items') return itemsOf(typed).map((item) => objectOf(field.fields, item as Draft));
+  if (kind === 'words') return wordsValue(field, textOf(typed));
+  if (kind === 'switch') return typed;
+  if (kind === 'number') return typed === '' ? undefined : Number(typed);
+  if (kind !== 'secret') return textValue(textOf(typed));
+  const secret = typed as SecretDraft;
+  return secret.isEnded ? null : textValue(secret.typed);
 }
 
 function wordsValue(field: WordsField, typed: string): unknown {
@@ -112,8 +97,8 @@ export function wordsOf({ isOfLines }: WordsField, typed: string): string[] {
   return lines.filter((line) => line !== '');
 }
 
-function textValue(typed: Typed | null): string | undefined {
-  const text = String(typed ?? '').trim();
+function textValue(typed: string): string | undefined {
+  const text = typed.trim();
   return text === '' ? undefined : text;
 }
 
@@ -174,7 +159,7 @@ export function itemAt(fields: readonly FormField[], pointer: string, draft: Dra
     field = known.find(({ name }) => name === step) ?? field;
     if (field?.kind === 'items' || field?.kind === 'parts') known = field.fields;
   }
-  return field?.kind === 'words' ? (wordsOf(field, String(typed))[index] ?? null) : null;
+  return field?.kind === 'words' ? (wordsOf(field, textOf(typed))[index] ?? null) : null;
 }
 
 export function itemsOf(value: unknown): readonly unknown[] {
@@ -185,6 +170,7 @@ function valuesOf(value: unknown): Values {
   return typeof value === 'object' && value !== null ? (value as Values) : {};
 }
 
-function textOf(value: unknown): string {
-  return value === null || value === undefined ? '' : String(value);
+/** A text or a number as it is typed; all else is nothing. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }

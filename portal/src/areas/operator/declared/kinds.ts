@@ -23,6 +23,7 @@ import {
   ShieldHalf,
   Webhook,
 } from 'lucide-react';
+import { textOf } from './form-draft.ts';
 import type { FieldTerms } from './form-fields.ts';
 
 /** An object of a kind, as it is answered. */
@@ -103,7 +104,7 @@ export function rowsOf(place: 'organisation' | 'fleet'): readonly KindRow[] {
 }
 
 export function nameOf({ kind, nameOf: own }: KindRow, object: DeclaredObject): string {
-  return own?.(object) ?? String(object[pathNames(kind.path).at(-1) ?? ''] ?? '');
+  return own?.(object) ?? textOf(object[pathNames(kind.path).at(-1) ?? '']);
 }
 
 function textsOf(list: unknown): string[] {
