@@ -40,7 +40,7 @@ export const operatorDeclaredMessages = {
   no: 'no',
   fact: (label: string, value: string) => `${label}: ${value}`,
   protection: 'Baseline and responders',
-  /** By the name of the field, or by kind and field. */
+  /** Labels by the name of the field, or by kind and field. */
   labels: {
     action: 'Action',
     'collector.exporters': 'Routers',
@@ -81,7 +81,7 @@ export const operatorDeclaredMessages = {
     until: 'Until',
     webhook: 'Webhook URL',
   } as Readonly<Record<string, string>>,
-  /** Instead of the descriptions of the schema, which are written for programs. */
+  /** Texts instead of the descriptions of the schema, which are written for programs. */
   help: {
     'responder.name': 'Letters, digits, dots and dashes. It cannot be changed.',
     'responder.webhook':

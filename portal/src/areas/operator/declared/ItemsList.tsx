@@ -19,7 +19,7 @@ interface Props {
   children(at: string, isAdded: boolean): ReactNode;
 }
 
-/** As many items have fields on the page at once: a list may have thousands. */
+/** The number of items that have fields on the page at once: a list may have thousands. */
 const WINDOW = 20;
 
 /** A list of objects, each with its fields. */

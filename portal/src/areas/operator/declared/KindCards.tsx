@@ -1,7 +1,7 @@
 import { KindCard } from './KindCard.tsx';
 import { rowsOf } from './kinds.ts';
 
-/** What is declared of an organisation, or of the whole fleet, a card a kind. */
+/** Cards of the kinds that are declared of an organisation, or of the whole fleet. */
 export default function KindCards({ organisation }: { readonly organisation?: string }) {
   const isOfFleet = organisation === undefined;
   return (

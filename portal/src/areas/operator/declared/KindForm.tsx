@@ -27,7 +27,7 @@ interface CreateProps {
   readonly at: Place;
   /** The title of the button. */
   readonly label: string;
-  /** What the path calls the objects that there are. */
+  /** Names of the objects that there are, as their paths have them. */
   readonly taken: readonly string[];
   onClose(): void;
 }
