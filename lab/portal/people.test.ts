@@ -333,7 +333,7 @@ describe('people, settings and operators in a browser', { skip: skipUnless(NEEDS
     await service.getByLabel('Number').fill('701');
     await service.getByLabel('Name').fill('comb');
     await service.getByRole('button', { name: 'Add a service' }).click();
-    await page.getByText('#701 comb', { exact: true }).waitFor();
+    await page.getByRole('region', { name: 'Services' }).getByText('#701 comb').waitFor();
     await page.getByRole('button', { name: 'Give a prefix or address' }).click();
     const giving = page.getByRole('form', { name: 'Give a prefix or address' });
     await giving.getByLabel('Prefix or address').fill('198.19.7.0/24');
