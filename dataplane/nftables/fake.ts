@@ -1,5 +1,5 @@
 import { type Driver, DriverError } from './driver.ts';
-import { TABLE } from './names.ts';
+import { TABLE, verdictMapOf } from './names.ts';
 import { objectsOf } from './table/objects.ts';
 
 /**
@@ -7,7 +7,7 @@ import { objectsOf } from './table/objects.ts';
  * refuses of them (absent chains and elements, duplicate keys), and can be made to refuse more.
  */
 export interface FakeKernel extends Driver {
-  /** The verdict of each element `map key`; null without the table. */
+  /** The verdict of each element `map key`, also where the map has its number; null without the table. */
   elements(): ReadonlyMap<string, string> | null;
   /** Resolves to the next text that is applied. */
   nextApply(): Promise<string>;
@@ -31,6 +31,8 @@ interface Table {
 export function createFakeKernel(): FakeKernel {
   let table: Table | null = null;
   let stamp = 1;
+  /** The result of `elements`, the same until the table changes. */
+  let shown: ReadonlyMap<string, string> | null = null;
   const applied: string[] = [];
   const waiting: ((text: string) => void)[] = [];
   let watching: ((what: string) => void) | null = null;
@@ -44,12 +46,13 @@ export function createFakeKernel(): FakeKernel {
     lack: null,
     refuse: () => null,
     beforeApply: async () => {},
-    elements: () => table?.elements ?? null,
+    elements: () => (shown ??= table && withVerdicts(table.elements)),
     probe: async () => fake.lack,
     apply: async (text) => {
       if (text === '') return;
       await fake.beforeApply();
       table = attempt(text);
+      shown = null;
       stamp += 1;
       applied.push(text);
       for (const resolve of waiting.splice(0)) resolve(text);
@@ -59,6 +62,7 @@ export function createFakeKernel(): FakeKernel {
     remove: async () => {
       stamp += 1;
       table = null;
+      shown = null;
     },
     present: async () => table !== null,
     stamp: async () => stamp,
@@ -71,10 +75,19 @@ export function createFakeKernel(): FakeKernel {
     nextApply: () => new Promise((resolve) => waiting.push(resolve)),
     meddle: (change) => {
       change(table?.elements ?? new Map());
+      shown = null;
       watching?.('deleted elements');
     },
   };
   return fake;
+}
+
+function withVerdicts(elements: ReadonlyMap<string, string>): Map<string, string> {
+  const verdictOf = (name: string, value: string): string => {
+    const verdicts = verdictMapOf(name.slice(0, name.indexOf(' ')));
+    return elements.get(`${verdicts} ${value}`) ?? value;
+  };
+  return new Map([...elements].map(([name, value]) => [name, verdictOf(name, value)]));
 }
 
 const fail = (at: number, why: string): never => {
