@@ -31,8 +31,6 @@ interface Table {
 export function createFakeKernel(): FakeKernel {
   let table: Table | null = null;
   let stamp = 1;
-  /** The result of `elements`, the same until the table changes. */
-  let shown: ReadonlyMap<string, string> | null = null;
   const applied: string[] = [];
   const waiting: ((text: string) => void)[] = [];
   let watching: ((what: string) => void) | null = null;
@@ -46,13 +44,12 @@ export function createFakeKernel(): FakeKernel {
     lack: null,
     refuse: () => null,
     beforeApply: async () => {},
-    elements: () => (shown ??= table && withVerdicts(table.elements)),
+    elements: () => table && withVerdicts(table.elements),
     probe: async () => fake.lack,
     apply: async (text) => {
       if (text === '') return;
       await fake.beforeApply();
       table = attempt(text);
-      shown = null;
       stamp += 1;
       applied.push(text);
       for (const resolve of waiting.splice(0)) resolve(text);
@@ -62,7 +59,6 @@ export function createFakeKernel(): FakeKernel {
     remove: async () => {
       stamp += 1;
       table = null;
-      shown = null;
     },
     present: async () => table !== null,
     stamp: async () => stamp,
@@ -74,20 +70,27 @@ export function createFakeKernel(): FakeKernel {
     },
     nextApply: () => new Promise((resolve) => waiting.push(resolve)),
     meddle: (change) => {
+      table &&= { ...table, elements: new Map(table.elements) };
       change(table?.elements ?? new Map());
-      shown = null;
       watching?.('deleted elements');
     },
   };
   return fake;
 }
 
-function withVerdicts(elements: ReadonlyMap<string, string>): Map<string, string> {
+/** The results of `withVerdicts`. The elements of a table never change. */
+const resolved = new WeakMap<object, ReadonlyMap<string, string>>();
+
+function withVerdicts(elements: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  const known = resolved.get(elements);
+  if (known !== undefined) return known;
   const verdictOf = (name: string, value: string): string => {
     const verdicts = verdictMapOf(name.slice(0, name.indexOf(' ')));
     return elements.get(`${verdicts} ${value}`) ?? value;
   };
-  return new Map([...elements].map(([name, value]) => [name, verdictOf(name, value)]));
+  const all = new Map([...elements].map(([name, value]) => [name, verdictOf(name, value)]));
+  resolved.set(elements, all);
+  return all;
 }
 
 const fail = (at: number, why: string): never => {
