@@ -26,6 +26,8 @@ test('answers reads and writes in the order of the requests, in whatever order t
   const channel = new SftpChannel(wire as unknown as ssh2.SFTPWrapper, {
     maxWaiting: 16,
     hasRoom: () => true,
+    handles: 1,
+    answering: () => {},
     perform: () => {
       const one = Promise.withResolvers<SftpResult>();
       pending.push(one);

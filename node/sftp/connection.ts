@@ -3,6 +3,7 @@ import type { SftpLogin } from '@portcullis/link/messages/sftp.ts';
 import ssh2 from 'ssh2';
 import type { SftpLimits, SftpOperation, SftpResult } from './messages.ts';
 import { SftpChannel } from './channel.ts';
+import { announceLimits, insideOf } from './limits-extension.ts';
 
 export interface ConnectionOptions {
   readonly limits: SftpLimits;
@@ -18,6 +19,8 @@ export interface ConnectionOptions {
 const METHODS: ssh2.AuthenticationType[] = ['publickey', 'password'];
 /** A file manager that was left open. */
 const IDLE_MS = 3_600_000;
+/** Bytes of answers that wait for the network. */
+const MAX_UNSENT = 1024 * 1024;
 
 /** One connection: who it is of, and its SFTP channels. Everything else that SSH can do is refused. */
 export class SftpConnection {
@@ -29,6 +32,8 @@ export class SftpConnection {
   #bytes = 0;
   #handles = 0;
   #channels = 0;
+  readonly #open = new Set<SftpChannel>();
+  #isCorked = false;
   #isClosed = false;
 
   constructor(client: ssh2.Connection, socket: Socket, options: ConnectionOptions) {
@@ -52,6 +57,9 @@ export class SftpConnection {
     client.on('error', () => this.end());
     socket.setTimeout(IDLE_MS, () => this.end());
     socket.once('close', () => this.#close());
+    socket.on('drain', () => {
+      for (const channel of this.#open) channel.resume();
+    });
   }
 
   end(): void {
@@ -111,9 +119,12 @@ export class SftpConnection {
 
   #begin(sftp: ssh2.SFTPWrapper): void {
     const { limits, perform } = this.#options;
+    announceLimits(insideOf(sftp));
     const channel = new SftpChannel(sftp, {
       maxWaiting: limits.requests,
-      hasRoom: () => this.#socket.writableLength < limits.bytes,
+      handles: limits.handles,
+      hasRoom: () => this.#socket.writableLength < MAX_UNSENT,
+      answering: () => this.#sendTogether(),
       perform: async (operation) => {
         if (operation.kind === 'write') return this.#write(operation);
         return perform(operation);
@@ -129,6 +140,19 @@ export class SftpConnection {
       end: () => this.end(),
     });
     channel.serve();
+    this.#open.add(channel);
+    sftp.once('close', () => this.#open.delete(channel));
+  }
+
+  /** A packet of the library is three writes. All of one moment are one, which the client reads at once. */
+  #sendTogether(): void {
+    if (this.#isCorked) return;
+    this.#isCorked = true;
+    this.#socket.cork();
+    setImmediate(() => {
+      this.#isCorked = false;
+      this.#socket.uncork();
+    });
   }
 
   /** Stops reading while too much waits to be written. */

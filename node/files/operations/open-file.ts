@@ -114,8 +114,8 @@ export async function openToWrite(
   const right = before === null ? 'file.create' : 'file.update';
   gate.require(right);
   const opened = Promise.withResolvers<DraftFile>();
-  const work = withDraft(gate, async ({ tmp, name }) => {
-    const handle = await gate.about(path, () => tmp.create(name));
+  const work = withDraft(gate, async (draft) => {
+    const handle = await gate.about(path, () => draft.tmp.create(draft.name));
     const file = new DraftFile(gate, found, handle, before);
     try {
       if (before !== null && !truncate) await copyInto(gate, found, file);
@@ -126,7 +126,7 @@ export async function openToWrite(
           await finishFile(handle, file.mode, gate.files.owner);
           await gate.files.changes.run(async () =>
             // Only what was a regular file is replaced.
-            publish({ tmp, name }, found, (await present(found)) !== null),
+            publish(draft, found, (await present(found)) !== null),
           );
         });
       }
