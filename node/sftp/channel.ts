@@ -191,6 +191,7 @@ export class SftpChannel {
     this.#take(id, async () => {
       const result = await this.#options.perform(operation);
       if (result.kind !== 'handle') this.#options.giveHandle();
+      else if (result.start !== undefined) this.#reads.opened(result.handle, result.start);
       return result;
     });
   }

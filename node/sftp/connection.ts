@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { SftpLogin } from '@portcullis/link/messages/sftp.ts';
 import ssh2 from 'ssh2';
 import type { SftpLimits, SftpOperation, SftpResult } from './messages.ts';
+import { prepareKeys } from './cipher-keys.ts';
 import { SftpChannel } from './channel.ts';
 import { announceLimits, insideOf } from './limits-extension.ts';
 
@@ -42,6 +43,7 @@ export class SftpConnection {
     this.#socket = socket;
     this.#options = options;
     this.#source = socket.remoteAddress?.replace(/^::ffff:/, '') ?? '';
+    client.on('handshake', () => prepareKeys(client));
     client.on('authentication', (context) => {
       void this.#authenticate(context).catch(() => this.end());
     });

@@ -17,7 +17,8 @@ class Agent {
     this.asked.push(read);
     await new Promise<void>((resolve) => this.#open.push(resolve));
     const data = this.#bytes.subarray(read.offset, read.offset + read.length);
-    return { kind: 'data', data: data.length === 0 ? null : data };
+    const isEnd = read.offset + read.length >= this.#bytes.length;
+    return { kind: 'data', data: data.length === 0 ? null : data, isEnd };
   }
 
   /** Answers what was asked so far. */
@@ -47,6 +48,36 @@ describe('reads of a channel', () => {
       result.kind === 'data' && result.data !== null ? Buffer.from(result.data).toString() : null,
     );
     assert.deepEqual(parts, ['01', '23', '45', '67', '89', null, null, null, '012']);
+  });
+
+  it('of a whole file are those of its start and of its end, which are known, each once', async () => {
+    const agent = new Agent(Buffer.from('0123456789'));
+    const queue = new ReadQueue({
+      hasRoom: () => true,
+      perform: (read) => agent.perform(read),
+      now: () => 0,
+    });
+    const read = async (offset: number, length: number): Promise<string | null> => {
+      const result = queue.read({ handle: 1, offset, length });
+      await agent.answer();
+      const known = await result;
+      return known.kind === 'data' && known.data !== null ? String(known.data) : null;
+    };
+    queue.opened(1, { kind: 'data', data: Buffer.from('0123'), isEnd: false });
+    assert.deepEqual([await read(0, 2), await read(2, 2)], ['01', '23']);
+    assert.deepEqual(agent.asked, []);
+    // The end is known by the read before it, and asked for again then.
+    assert.deepEqual([await read(4, 20), await read(10, 20)], ['456789', null]);
+    assert.equal(agent.asked.length, 1);
+    assert.equal(await read(10, 20), null);
+    assert.equal(agent.asked.length, 2);
+    // A start that is shorter than a read, without being the whole file, is none.
+    queue.opened(1, { kind: 'data', data: Buffer.from('0123'), isEnd: false });
+    assert.equal(await read(0, 8), '01234567');
+    // Other work on the file may have changed it.
+    queue.opened(1, { kind: 'data', data: Buffer.from('old'), isEnd: true });
+    await queue.follow(1, async () => ({ kind: 'done' }));
+    assert.equal(await read(0, 10), '0123456789');
   });
 
   it('give each part the refusal of the whole', async () => {

@@ -1,3 +1,4 @@
+import { fstatSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { type FilePath, formatPath } from '@portcullis/core/game-servers/files/path.ts';
 import type { FileRight } from '@portcullis/core/access/server-rights.ts';
@@ -23,6 +24,8 @@ export interface OpenFile {
   readonly right: FileRight;
   /** Null: the end of the file. */
   read(offset: number, length: number): Promise<Buffer | null>;
+  /** Whether the file ends here now. */
+  endsAt(offset: number): boolean;
   write(offset: number, bytes: Uint8Array): Promise<void>;
   setSize(size: number): Promise<void>;
   setMode(mode: number): void;
@@ -60,6 +63,10 @@ class ReadFile implements OpenFile {
     const bytes = Buffer.allocUnsafe(length);
     const { bytesRead } = await this.#handle.read(bytes, 0, length, offset);
     return bytesRead === 0 ? null : bytes.subarray(0, bytesRead);
+  }
+
+  endsAt(offset: number): boolean {
+    return fstatSync(this.#handle.fd).size <= offset;
   }
 
   async write(): Promise<void> {
@@ -200,6 +207,10 @@ class DraftFile implements OpenFile {
     const bytes = Buffer.allocUnsafe(length);
     const { bytesRead } = await this.#handle.read(bytes, 0, length, offset);
     return bytesRead === 0 ? null : bytes.subarray(0, bytesRead);
+  }
+
+  endsAt(offset: number): boolean {
+    return this.#size <= offset;
   }
 
   write(offset: number, bytes: Uint8Array): Promise<void> {

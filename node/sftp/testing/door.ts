@@ -114,7 +114,7 @@ export class TestDoor {
     this.#port = this.door.reached?.port ?? 0;
   }
 
-  async connect(password = 'right'): Promise<ssh2.Client> {
+  async connect(password = 'right', algorithms: ssh2.Algorithms = {}): Promise<ssh2.Client> {
     // A refused client may report the end of its connection as a second error.
     const client = new ssh2.Client().on('error', none);
     this.#t.after(() => client.destroy());
@@ -124,6 +124,7 @@ export class TestDoor {
       port: this.#port,
       username: `a@b.example.${UUID}`,
       password,
+      algorithms,
     });
     await ready;
     return client;
