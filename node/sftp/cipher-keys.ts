@@ -14,7 +14,8 @@ interface ConnectionInside {
  * cipher of a small packet does. Called whenever the connection has new keys.
  */
 export function prepareKeys(client: ssh2.Connection): void {
-  const { _cipher: cipher, _decipher: decipher } = (client as unknown as ConnectionInside)._protocol;
+  const { _cipher: cipher, _decipher: decipher } = (client as unknown as ConnectionInside)
+    ._protocol;
   // A direction has a key for a cipher with authentication, or another one for its authentication alone.
   if (cipher._encKey instanceof Uint8Array) cipher._encKey = createSecretKey(cipher._encKey);
   if (cipher._macKey instanceof Uint8Array) cipher._macKey = createSecretKey(cipher._macKey);

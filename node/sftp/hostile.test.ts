@@ -4,7 +4,6 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import type ssh2 from 'ssh2';
 import { HOSTILE_CASES } from '../files/testing/hostile-cases.ts';
 import { lengthed, long, packetOf as packet, text, word } from './packets.ts';
 import { opened, outcome, rawChannel, TestDoor } from './testing/door.ts';

@@ -33,7 +33,9 @@ describe('reads of a channel', () => {
   it('that follow one another and wait are one, and each gets its part to the end of the file', async () => {
     const agent = new Agent(Buffer.from('0123456789'));
     const queue = new ReadQueue({ hasRoom: () => true, perform: (read) => agent.perform(read) });
-    const all = [0, 2, 4, 6, 8, 10, 12].map((offset) => queue.read({ handle: 1, offset, length: 2 }));
+    const all = [0, 2, 4, 6, 8, 10, 12].map((offset) =>
+      queue.read({ handle: 1, offset, length: 2 }),
+    );
     const other = queue.read({ handle: 2, offset: 14, length: 2 });
     const back = queue.read({ handle: 2, offset: 0, length: 3 });
     for (let round = 0; round < 3; round += 1) await agent.answer();
