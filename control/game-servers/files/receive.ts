@@ -1,5 +1,6 @@
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { releaseWritten } from '@portcullis/link/release-bytes.ts';
 import type { Caller } from '../../access/index.ts';
 import type { CallOf } from '../../http/operations/handlers.ts';
 import type { Answer, LaterAnswer, Writing } from '../../http/operations/operation.ts';
@@ -53,6 +54,7 @@ async function passBytes(of: Streaming, upload: Upload, ending: AbortSignal): Pr
     const { request, response } = await openedStream(of, call, server, stream);
     response.writeHead(200, { 'content-type': 'application/octet-stream' });
     // Whatever cuts it off, the node knows how much it has, and why it took no more.
+    releaseWritten(response);
     const passed = pipeline(call.bytes ?? [], inTurns(), response, { signal: ending });
     await passed.catch(() => request.destroy());
     if (ending.aborted) throw lost('The upload was cut off. Go on from what was received.');

@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { describeError } from '@portcullis/core/log.ts';
 import type { StreamTicket } from '@portcullis/link/messages/files.ts';
+import { releaseBytes, releaseWritten } from '@portcullis/link/release-bytes.ts';
 import { STREAM_PATH, type StreamDirection } from '@portcullis/link/streams.ts';
 import { FileRefusal } from '../refusal.ts';
 
@@ -36,6 +37,7 @@ export async function sendStream(
   });
   const answered = answerOf(request, of, signal);
   answered.catch((error: unknown) => source.destroy(error as Error));
+  releaseWritten(request);
   await pipeline(source, request, { signal });
   const response = await answered;
   response.resume();
@@ -49,6 +51,8 @@ export async function receiveStream(
 ): Promise<IncomingMessage> {
   const request = open(route, of, 'down', {});
   const answered = answerOf(request, of, signal);
+  // The parser, which comes first, copies the bytes of the body.
+  request.once('socket', (socket) => socket.on('data', releaseBytes));
   request.end();
   return answered;
 }
