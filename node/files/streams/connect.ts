@@ -25,7 +25,10 @@ export interface StreamOf {
   readonly ticket: StreamTicket;
 }
 
-/** Sends bytes to the replica that waits for them. `length` null: as many as there are. */
+/**
+ * Sends bytes to the replica that waits for them. `length` null: as many as there are, of an archive. Each part of a file has
+ * memory of its own, which is freed when it is sent; those of an archive may be constants of a library.
+ */
 export async function sendStream(
   route: StreamRoute,
   of: StreamOf,
@@ -37,7 +40,7 @@ export async function sendStream(
   });
   const answered = answerOf(request, of, signal);
   answered.catch((error: unknown) => source.destroy(error as Error));
-  releaseWritten(request);
+  if (length !== null) releaseWritten(request);
   await pipeline(source, request, { signal });
   const response = await answered;
   response.resume();
