@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { test } from 'node:test';
+import { isDisturbed, type MachineUse, ProcessorMeter } from './processor-use.ts';
+
+/** A busy machine takes its time. */
+const LIMIT_MS = 90_000;
+const BURNT_MS = 600;
+/** A program that uses this much processor time, however long that takes. */
+const BURN = `while (process.cpuUsage().user < ${BURNT_MS * 1_000});`;
+const FOREVER = 'for (;;);';
+
+test('a tree counts descendants that ended, and not those of another tree', async () => {
+  const inner = `
+    const { spawn, spawnSync } = require('node:child_process');
+    const child = spawn('sh', ['-c', 'read go; "$0" -e "$1"; echo burnt; read end', process.execPath, ${JSON.stringify(BURN)}], { stdio: 'inherit' });
+    console.log(child.pid);
+    child.on('exit', () => process.exit());`;
+  const outer = spawn(process.execPath, ['-e', inner], { stdio: ['pipe', 'pipe', 'inherit'] });
+  try {
+    const pid = Number(await line(outer));
+    const apart = new ProcessorMeter({ outer: [outer.pid ?? 0], inner: [pid] });
+    const whole = new ProcessorMeter({ outer: [outer.pid ?? 0] });
+    outer.stdin.write('\n');
+    await line(outer);
+    const { trees } = apart.stop();
+    assert.ok(trees.inner.ranMs >= BURNT_MS * 0.9, `${trees.inner.ranMs} ms in the inner tree`);
+    assert.ok(trees.outer.ranMs < BURNT_MS / 2, `${trees.outer.ranMs} ms in the outer tree`);
+    const { ranMs } = whole.stop().trees.outer;
+    assert.ok(ranMs >= BURNT_MS * 0.9, `${ranMs} ms in the whole tree`);
+  } finally {
+    await endAtOnce(outer);
+  }
+});
+
+test('two programs on one core wait for each other', async () => {
+  const pinned = [0, 1].map(() =>
+    spawn('taskset', ['-c', '0', process.execPath, '-e', FOREVER], { stdio: 'ignore' }),
+  );
+  const pids = pinned.map(({ pid }) => pid ?? 0);
+  try {
+    const until = performance.now() + LIMIT_MS;
+    let waitedMs = 0;
+    while (waitedMs < 100 && performance.now() < until) {
+      const meter = new ProcessorMeter({ pinned: pids });
+      await delay(500);
+      waitedMs = meter.stop().trees.pinned.waitedMs;
+    }
+    assert.ok(waitedMs >= 100, `${waitedMs} ms`);
+  } finally {
+    await Promise.all(pinned.map(endAtOnce));
+  }
+});
+
+test('what other programs use is not in a tree, and disturbs', async () => {
+  const meter = new ProcessorMeter({ ours: [process.pid] });
+  // Its parent ends at once, so that it is no descendant of this process.
+  const parent = spawn('sh', ['-c', '"$0" -e "$1" & echo $!', process.execPath, BURN], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const pid = Number(await line(parent));
+  const until = performance.now() + LIMIT_MS;
+  while (existsSync(`/proc/${pid}`) && performance.now() < until) await delay(20);
+  const { othersMs } = meter.stop();
+  assert.ok(othersMs >= BURNT_MS / 2, `${othersMs} ms of others`);
+});
+
+test('others disturb above a tenth of the machine', () => {
+  const use = (othersMs: number): MachineUse<never> => ({
+    tookMs: 1,
+    trees: {},
+    othersMs,
+    pressure: null,
+  });
+  assert.equal(isDisturbed(use(0)), false);
+  assert.equal(isDisturbed(use(1_000)), true);
+});
+
+async function line(child: ChildProcess): Promise<string> {
+  const [chunk] = (await once(child.stdout ?? child, 'data')) as [Buffer];
+  return chunk.toString().trim();
+}
+
+async function endAtOnce(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGKILL');
+  await ended;
+}
