@@ -47,8 +47,8 @@ export async function measureFleet(
     const costs: Cost[] = [];
     for (const [at] of plan.simulated.entries()) {
       if (at > 0) await fleet.shrink();
+      const cost: Cost = { edges: fleet.size, idle: await fleet.measureIdle(), windows: [] };
       await fleet.warmUp();
-      const cost: Cost = { edges: fleet.size, windows: [] };
       while (cost.windows.length < plan.windows) {
         const window = await fleet.measure();
         cost.windows.push(window);

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { enrolAgent } from '@portcullis/control/agent-credential.ts';
-import { type Db, openDatabase } from '@portcullis/control/db/database.ts';
+import { type Db, openDatabase, type Tx } from '@portcullis/control/db/database.ts';
 import { migrationUrl } from '@portcullis/control/db/embedded/roles.ts';
 import {
   loadInstallation,
@@ -45,6 +45,11 @@ export interface Window {
   readonly use: MachineUse<Program>;
   readonly controlMib: number;
   readonly natsKibPerWrite: number;
+}
+
+export interface Idle {
+  readonly use: MachineUse<Program>;
+  readonly natsKibPerSecond: number;
 }
 
 export interface Start {
@@ -100,27 +105,29 @@ export class MeasuredFleet {
     for (const processes of planProcesses(this.#plan.simulated)) {
       const groups: Group[] = [];
       for (const size of processes) {
-        const edges: SimulatedEdge[] = [];
-        while (edges.length < size) edges.push(await this.#enrol(nats, index++));
+        const indexes = Array.from({ length: size }, () => index++);
+        const edges = await this.#db.transaction().execute(async (tx) => {
+          const enrolled: SimulatedEdge[] = [];
+          for (const one of indexes) enrolled.push(await this.#enrol(tx, nats, one));
+          return enrolled;
+        });
         groups.push({ edges, child: null });
       }
       this.#groups.push(groups);
     }
   }
 
-  async #enrol(nats: NatsInstallation, index: number): Promise<SimulatedEdge> {
+  async #enrol(tx: Tx, nats: NatsInstallation, index: number): Promise<SimulatedEdge> {
     const name = `sim-${index}`;
     const serves = servedBy(this.#plan, index);
     const agent = { kind: 'edge', name } as const;
     const operator = { kind: 'operator', name: 'bench', source: null, requestId: null } as const;
-    const secret = await this.#db.transaction().execute(async (tx) => {
-      await sql`
-        insert into edges (name, site, devices, serves, sees, fragments, management, owner)
-        values (${name}, 'sim', '{ext0}', ${[serves]}::cidr[], 'both', 'limit', '[]', 'portal')`.execute(
-        tx,
-      );
-      return await enrolAgent(tx, agent, operator);
-    });
+    await sql`
+      insert into edges (name, site, devices, serves, sees, fragments, management, owner)
+      values (${name}, 'sim', '{ext0}', ${[serves]}::cidr[], 'both', 'limit', '[]', 'portal')`.execute(
+      tx,
+    );
+    const secret = await enrolAgent(tx, agent, operator);
     if (secret === null) throw new Error(`${name} was not enrolled`);
     return { name, credential: formatCredential(remoteCredential(nats, agent, secret)) };
   }
@@ -169,18 +176,19 @@ export class MeasuredFleet {
     await this.#untilLive();
   }
 
+  /** Heartbeats and syncs that find nothing new, while nothing is written. */
+  async measureIdle(): Promise<Idle> {
+    const { use, natsKib } = await this.#metered(() => delay(this.#plan.idleMs));
+    return { use, natsKibPerSecond: (natsKib * 1_000) / use.tookMs };
+  }
+
   async measure(): Promise<Window> {
     const first = await this.#generation();
-    const bytesBefore = this.#machines.natsBytes();
-    const meter = this.#meter();
-    let use: MachineUse<Program>;
     const { writes } = this.#plan;
-    try {
+    const { use, natsKib } = await this.#metered(async () => {
       await this.#write(writes);
       await this.#untilLive();
-    } finally {
-      use = meter.stop();
-    }
+    });
     const { rows } = await sql<{ ms: number }>`
       select extract(epoch from live_at - created_at)::float8 * 1000 as ms from generations
        where generation > ${first}`.execute(this.#db);
@@ -190,8 +198,22 @@ export class MeasuredFleet {
       propagation: rows.map(({ ms }) => ms),
       use,
       controlMib: residentMib(this.#machines.pidOf('control')),
-      natsKibPerWrite: (this.#machines.natsBytes() - bytesBefore) / 1024 / writes,
+      natsKibPerWrite: natsKib / writes,
     };
+  }
+
+  async #metered(
+    work: () => Promise<unknown>,
+  ): Promise<{ readonly use: MachineUse<Program>; readonly natsKib: number }> {
+    const bytesBefore = this.#machines.natsBytes();
+    const meter = this.#meter();
+    let use: MachineUse<Program>;
+    try {
+      await work();
+    } finally {
+      use = meter.stop();
+    }
+    return { use, natsKib: (this.#machines.natsBytes() - bytesBefore) / 1024 };
   }
 
   #meter(): ProcessorMeter<Program> {

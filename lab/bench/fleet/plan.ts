@@ -18,6 +18,8 @@ export interface FleetPlan {
   readonly windows: number;
   /** The time after the start of all edges: they then store what they have, and PostgreSQL tidies up. */
   readonly calmMs: number;
+  /** The time that each size is measured for while nothing is written. */
+  readonly idleMs: number;
 }
 
 /** The state of an edge of a million rules needs 115 MiB of disk. */
@@ -31,6 +33,7 @@ const PLAN: FleetPlan = {
   writes: 300,
   windows: 1,
   calmMs: 60_000,
+  idleMs: 60_000,
 };
 
 const USAGE = '--edges N,N,... (simulated ones, most first), --rate N, --writes N, --windows N';

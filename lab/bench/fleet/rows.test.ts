@@ -22,7 +22,8 @@ function windowOf({ slow = 1, others = 0 }): Window {
 }
 
 function valueOf(windows: Window[], part: string): number | undefined {
-  const rows = costRows(parseOptions([]), { edges: 203, windows });
+  const idle = { use: windowOf({}).use, natsKibPerSecond: 5 };
+  const rows = costRows(parseOptions([]), { edges: 203, idle, windows });
   return rows.find(({ name }) => name.includes(part))?.value;
 }
 

@@ -2,12 +2,13 @@ import { mean } from '../control/rounds.ts';
 import { quantile } from '../measure.ts';
 import { isDisturbed } from '../processor-use.ts';
 import type { Row } from '../report.ts';
-import { type Program, PROGRAMS, type Start, type Window } from './measured-fleet.ts';
+import { type Idle, type Program, PROGRAMS, type Start, type Window } from './measured-fleet.ts';
 import type { FleetPlan } from './plan.ts';
 
 /** The cost of a fleet of this number of edges while rules are written. */
 export interface Cost {
   readonly edges: number;
+  readonly idle: Idle;
   readonly windows: Window[];
 }
 
@@ -119,5 +120,20 @@ export function costRows(plan: FleetPlan, cost: Cost): Row[] {
     figure(`${what}: windows that others did not disturb, of ${windows.length}`, counted, ''),
     figure(`${what}: control's resident memory`, summary.controlMib, 'MiB'),
     figure(`${what}: NATS, for a write`, summary.natsKibPerWrite, 'KiB', isSmall ? 40 : null),
+    ...idleRows(cost),
+  ];
+}
+
+function idleRows({ edges, idle: { use, natsKibPerSecond } }: Cost): Row[] {
+  const what = `${edges} edges, nothing written`;
+  return [
+    ...(['control', 'PostgreSQL', 'NATS'] as const).map((program) =>
+      figure(
+        `${what}: ${program}, of one core`,
+        (100 * use.trees[program].ranMs) / use.tookMs,
+        '%',
+      ),
+    ),
+    figure(`${what}: NATS`, natsKibPerSecond, 'KiB/s'),
   ];
 }

@@ -17,6 +17,7 @@ const PLAN: FleetPlan = {
   writes: 20,
   windows: 2,
   calmMs: 0,
+  idleMs: 100,
 };
 
 test('a small fleet: every write is live, and every program is measured', async (t) => {
