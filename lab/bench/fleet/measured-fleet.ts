@@ -21,7 +21,7 @@ import { type FleetPlan, planProcesses, servedBy } from './plan.ts';
 import type { SimulatedEdge } from './simulated-edges.ts';
 
 /** Limits of waiting, on a machine that others load too: a part for any fleet, and a part for each edge. */
-const LIMIT_MS = 180_000;
+const LIMIT_MS = 600_000;
 const LIMIT_PER_EDGE_MS = 120;
 /** The log of an edge has this if its state cannot be written to its disk. */
 const DISK_FAILS = 'the disk fails this edge';

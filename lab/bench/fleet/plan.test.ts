@@ -18,6 +18,8 @@ test('the simulated edges divide the addresses', () => {
   const many = parseOptions(['--edges', '1000']);
   assert.equal(servedBy(many, 1), '10.0.0.128/25');
   assert.equal(servedBy(many, 782), '10.0.0.0/25');
+  const few = parseOptions(['--edges', '1000', '--addresses', '100']);
+  assert.equal(servedBy(few, 99), '10.0.0.99/32');
 });
 
 test('sizes go down, and numbers are above 0', () => {

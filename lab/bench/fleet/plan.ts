@@ -36,12 +36,13 @@ const PLAN: FleetPlan = {
   idleMs: 60_000,
 };
 
-const USAGE = '--edges N,N,... (simulated ones, most first), --rate N, --writes N, --windows N';
+const USAGE =
+  '--edges N,N,... (simulated ones, most first), --addresses N, --rate N, --writes N, --windows N';
 
 /** Throws with the options that there are. */
 export function parseOptions(args: readonly string[]): FleetPlan {
   const text = { type: 'string' } as const;
-  const options = { edges: text, rate: text, writes: text, windows: text };
+  const options = { edges: text, addresses: text, rate: text, writes: text, windows: text };
   const { values } = parseArgs({ args: [...args], options });
   const counted = (name: string, value: string | undefined, fallback: number): number => {
     if (value === undefined) return fallback;
@@ -56,6 +57,7 @@ export function parseOptions(args: readonly string[]): FleetPlan {
   return {
     ...PLAN,
     simulated: simulated ?? PLAN.simulated,
+    addresses: counted('addresses', values.addresses, PLAN.addresses),
     writesPerSecond: counted('rate', values.rate, PLAN.writesPerSecond),
     writes: counted('writes', values.writes, PLAN.writes),
     windows: counted('windows', values.windows, PLAN.windows),
@@ -80,8 +82,9 @@ export function planProcesses(simulated: readonly number[]): number[][] {
 
 /** The prefix of a simulated edge. Together they serve all addresses; of many edges, some serve what others do. */
 export function servedBy({ addresses, simulated }: FleetPlan, index: number): string {
-  const bits = Math.ceil(Math.log2(addresses / (simulated[0] ?? 1)));
-  const blocks = Math.ceil(addresses / 2 ** bits);
+  const bits = Math.max(0, Math.ceil(Math.log2(addresses / (simulated[0] ?? 1))));
+  // Addresses are counted from 1.
+  const blocks = Math.ceil((addresses + 1) / 2 ** bits);
   const first = (index % blocks) * 2 ** bits;
   return `10.${first >> 16}.${(first >> 8) & 255}.${first & 255}/${32 - bits}`;
 }
