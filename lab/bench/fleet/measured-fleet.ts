@@ -138,12 +138,12 @@ export class MeasuredFleet {
     for (const name of this.#plan.real) this.#machines.startEdge(name);
     for (const group of this.#groups.flat()) group.child = this.#launch(group.edges);
     let controlMib = 0;
-    await this.#until(async () => {
+    await this.#until('edges do not enforce', async () => {
       controlMib = Math.max(controlMib, residentMib(this.#machines.pidOf('control')));
       const { rows } = await sql<{ missing: number }>`
         select count(*)::int as missing from edges, fleet
          where not in_service or confirmed_generation < generation`.execute(this.#db);
-      return rows[0]?.missing === 0;
+      return rows[0]?.missing ?? 0;
     });
     return { ms: performance.now() - startMs, controlMib };
   }
@@ -260,10 +260,10 @@ export class MeasuredFleet {
   }
 
   async #untilLive(): Promise<void> {
-    await this.#until(async () => {
+    await this.#until('generations are not live', async () => {
       const { rows } = await sql<{ waiting: number }>`
         select count(*)::int as waiting from generations where live_at is null`.execute(this.#db);
-      return rows[0]?.waiting === 0;
+      return rows[0]?.waiting ?? 0;
     });
   }
 
@@ -275,11 +275,12 @@ export class MeasuredFleet {
     return generation;
   }
 
-  async #until(isDone: () => Promise<boolean>): Promise<void> {
+  /** Waits until none of these is left. */
+  async #until(what: string, count: () => Promise<number>): Promise<void> {
     const ms = LIMIT_MS + this.size * LIMIT_PER_EDGE_MS;
     const deadline = performance.now() + ms;
-    while (!(await isDone())) {
-      if (performance.now() > deadline) throw new Error(`not done after ${ms} ms`);
+    for (let left = await count(); left > 0; left = await count()) {
+      if (performance.now() > deadline) throw new Error(`${left} ${what} after ${ms} ms`);
       await delay(100);
     }
   }
