@@ -43,10 +43,10 @@ export async function measureFleet(
     say(`${fleet.size} edges, and ${plan.addresses} addresses with rules in the database`);
     const start = await fleet.startAll();
     say(`every edge is in service after ${Math.round(start.ms)} ms`);
-    await delay(plan.calmMs);
     const costs: Cost[] = [];
     for (const [at] of plan.simulated.entries()) {
       if (at > 0) await fleet.shrink();
+      await delay(plan.calmMs);
       const cost: Cost = { edges: fleet.size, idle: await fleet.measureIdle(), windows: [] };
       await fleet.warmUp();
       while (cost.windows.length < plan.windows) {

@@ -16,7 +16,7 @@ export interface FleetPlan {
   readonly writes: number;
   /** Windows of each size. */
   readonly windows: number;
-  /** The time after the start of all edges: they then store what they have, and PostgreSQL tidies up. */
+  /** The time after edges started or ended: they then store what they have, and PostgreSQL tidies up. */
   readonly calmMs: number;
   /** The time that each size is measured for while nothing is written. */
   readonly idleMs: number;
