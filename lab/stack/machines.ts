@@ -24,7 +24,7 @@ import { type Namespace, Network } from './netns.ts';
 import { API_PORT, ended, startBridge } from './stack.ts';
 
 const LAUNCHER = join(import.meta.dirname, '..', '..', 'portcullis');
-const START_MS = 60_000;
+const START_MS = 120_000;
 const NATS_PORT = 4222;
 const NATS_MONITOR_PORT = 8222;
 /** The address of the host of control and NATS, on the wire that all hosts share. */
