@@ -23,6 +23,10 @@ const APPLIED = [
   ['0017-server-limits.sql', 'ae8f5706276594ade58eafc71b4a5282bc766722d5feada470c4c6056289c78a'],
   ['0018-making-servers.sql', 'b7eefe223ae21c2010c3b92d419a9bc8b0a5021b4dae6c7963be2102225a9866'],
   ['0021-sftp-of-nodes.sql', 'd519e320200a67b6cb8286878cf5ac912b7ad1631292637a9919363e474f2de7'],
+  [
+    '0023-measured-generations.sql',
+    'f11eb136c638a662732cf8faf954f43f04d72e68e91ec62f1832b092ef29c38b',
+  ],
 ];
 const two = { name: '0002-more.sql', text: '', hash: 'b' };
 
