@@ -146,7 +146,7 @@ class Writer {
       return `${open}${gap()}${items.join(`,${gap()}`)}${last}${gap()}${close}`;
     };
     if (value.kind === 'scalar') return value.text;
-    if (value.kind === 'flow-map' || value.kind === 'map')
+    if ('members' in value)
       return all(
         '{',
         '}',
