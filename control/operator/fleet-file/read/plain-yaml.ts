@@ -26,10 +26,10 @@ const NO_NUMBER = /[:/]|\..*\.|-.*-|^\d+-\d+$/;
 class NotPlain extends Error {}
 
 /**
- * Reads the forms of YAML that fleet files are made of: mappings and lists in both styles, texts of one line with or without quotes,
- * whole numbers, comments. Returns null for a text with anything else (anchors, texts of several lines, escapes, tabs,
- * mistakes of any kind): the library reads it. What is read is equal to what the library reads, values and places, at a
- * tenth of the time. `textOf` makes the value of a text; null: not this way.
+ * Reads the forms of YAML that fleet files are made of: mappings and lists in both styles, texts of one line with or
+ * without quotes, whole numbers, comments. Returns null for a text with anything else (anchors, texts of several lines,
+ * escapes, tabs, mistakes of any kind): the library reads it. What is read is equal to what the library reads, values and
+ * places, at a tenth of the time. `textOf` makes the value of a text; null: not this way.
  */
 export function readPlainYaml(
   text: string,
