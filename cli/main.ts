@@ -1,4 +1,4 @@
-import { keepCompiled } from '@portcullis/core/compile-cache.ts';
+import { keepCompiled } from '@portcullis/agent/compile-cache.ts';
 
 // Saves a third of the time in which a command starts.
 keepCompiled('portcullis');

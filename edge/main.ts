@@ -1,4 +1,4 @@
-import { keepCompiled } from '@portcullis/core/compile-cache.ts';
+import { keepCompiled } from '@portcullis/agent/compile-cache.ts';
 
 // Saves a quarter of a second before a restarted edge enforces.
 keepCompiled('portcullis-edge');
