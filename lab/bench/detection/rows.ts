@@ -73,12 +73,7 @@ export function rowsOf(
     ...row('downloads taken for attacks', 'downloads', count(isFalse), atMost, none),
     ...row('seen after, median', 's', middle('detectedAfter'), atMost),
     ...row('seen after, at worst', 's', worst('detectedAfter'), atMost),
-    ...row(
-      'of it, until the exporter had reported a second of the threshold, at worst',
-      's',
-      worst('reportedAfter'),
-      waits,
-    ),
+    ...row('threshold reported by exports after, at worst', 's', worst('reportedAfter'), waits),
     ...row('error of the peak, median', '%', middle('peakError'), atMost),
     ...row('error of the peak, at worst', '%', worst('peakError'), atMost),
     ...row('ended while the attack went on', 'attacks', count(isEarly), atMost),

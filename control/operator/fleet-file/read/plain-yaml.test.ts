@@ -213,7 +213,7 @@ test('reads what fleet files are made of as the library does, with positions', (
 
 test('reads as the library does or not at all, whatever is changed in a text', () => {
   const pieces = [
-    ...' \n:-,#[]{}&*!|>\'"%@`?~.0a',
+    ...' \n:-,#[]{}&*!|>\'"%@`?~.0a'.split(''),
     '  ',
     ': ',
     ' #',

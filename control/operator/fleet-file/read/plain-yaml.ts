@@ -173,7 +173,7 @@ class PlainYaml {
   /** A value that shows its end. */
   #value(column: number): Placed | null {
     const place = this.#at;
-    switch (this.#text[place]) {
+    switch (this.#text.charAt(place)) {
       case '{':
         return this.#flowMapping(column);
       case '[':
