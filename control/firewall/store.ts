@@ -12,8 +12,7 @@ import type { AddressState, StoredFilter, StoredRule } from './objects.ts';
  * caller does not hold the address. It uses the time of the statement, because the transaction may have waited for a
  * lock while a holding ended.
  *
- * Lists are returned as text of JSON arrays, which is parsed ten times faster than rows, and not at all when it equals
- * the previous text.
+ * Lists are returned as text of JSON arrays, which is parsed ten times faster than rows.
  * https://www.postgresql.org/docs/current/functions-net.html: abbrev() drops a full length, and nothing else.
  */
 export function addressQuery(asOf: 'live' | 'accepted'): string {

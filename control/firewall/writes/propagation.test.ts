@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import type { TestReply } from '../../testing/client.ts';
+import { testDatabase } from '../../db/testing.ts';
 import { startEnvironment } from '../../testing/fixture.ts';
+import { PROPAGATION, readPropagation } from './propagation.ts';
 
 const X1 = '/api/x1/firewall';
 const IP = '203.0.113.10';
@@ -48,6 +50,22 @@ test('messages beyond v1 say how long it takes here, and v1 keeps the words of t
     destination_port: '53',
   });
   assert.match(messageOf(v1), /Changes take 3-5 minutes to propagate globally\./);
+});
+
+test('how long changes take is read of few rows, however many changes nothing enforced', async (t) => {
+  const { db } = await testDatabase(t);
+  await sql`
+    insert into generations (generation, cause, created_at, live_at)
+    select n, 'test', now(), case when n % 2 = 0 then now() end from generate_series(1, 20000) n`.execute(
+    db,
+  );
+  await sql`insert into generations (generation, cause, live_at) values (0, 'test', now() + interval '1 min')`.execute(
+    db,
+  );
+  await sql`analyze generations`.execute(db);
+  const { rows } = await sql<{ 'QUERY PLAN': string }>`explain ${PROPAGATION}`.execute(db);
+  assert.match(rows.map((row) => row['QUERY PLAN']).join('\n'), /generations_measured/);
+  assert.equal((await readPropagation(db))?.samples, 1);
 });
 
 test('a filter on a closed port says so where it is made', async (t) => {

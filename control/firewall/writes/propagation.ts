@@ -12,16 +12,17 @@ export interface Propagation {
 
 const MEASURED = 100;
 
-/** Measured on the last changes; null before the first one is live. */
-export async function readPropagation(db: Db | Tx): Promise<Propagation | null> {
-  const { rows } = await sql<Propagation>`
+/** The condition is that of the index `generations_measured`, so that changes that nothing enforced are not read. */
+export const PROPAGATION = sql<Propagation>`
     select count(*)::int as samples,
            coalesce(round(percentile_disc(0.5) within group (order by took)), 0)::float8 as "medianMs",
            coalesce(round(percentile_disc(0.95) within group (order by took)), 0)::float8 as "p95Ms"
       from (select (extract(epoch from live_at - created_at) * 1000)::float8 as took from generations
-             where live_at > created_at order by generation desc limit ${sql.lit(MEASURED)}) last`.execute(
-    db,
-  );
+             where live_at > created_at order by generation desc limit ${sql.lit(MEASURED)}) last`;
+
+/** Measured on the last changes; null before the first one is live. */
+export async function readPropagation(db: Db | Tx): Promise<Propagation | null> {
+  const { rows } = await PROPAGATION.execute(db);
   const measured = rows[0];
   return measured === undefined || measured.samples === 0 ? null : measured;
 }

@@ -14,6 +14,7 @@ import { FastNetMon } from './fastnetmon.ts';
 import { FIRST } from './first.ts';
 import { OurEdge } from './our-edge.ts';
 import { OurCollector } from './ours.ts';
+import { Reports } from './reports.ts';
 import { rowsOf, sayTrials } from './rows.ts';
 import { sightingsOf } from './theirs.ts';
 import { FACTORS, judge, type Sighting, type Trial, trialsOf } from './trial.ts';
@@ -36,6 +37,7 @@ const END_MS = 25_000;
 const EXPORT_PORT = 9000;
 const OUR_PORT = 9001;
 const THEIR_PORT = 9002;
+const REPORTS_PORT = 9003;
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 const DEVICE = 'v1';
 
@@ -72,14 +74,14 @@ async function compare(
     const { sender, host } = wire(network);
     const theirs = withTheirs ? await startTheirs(host, folder, input) : null;
     if (theirs !== null) running.push(theirs);
-    const { ours, lost } = await startOurs(host, folder, input, running);
+    const { ours, lost, reportedAt } = await startOurs(host, folder, input, running);
     const rows: Row[] = [];
     for (const factor of FACTORS) {
       const trials = trialsOf(factor);
       await pause(CALM_MS);
       const sent = await sendFloods(sender, plansOf(trials, sender, host));
       await pause(END_MS);
-      const mine = judge(trials, sent, ours.sightings());
+      const mine = judge(trials, sent, ours.sightings(), reportedAt);
       const other = theirs && judge(trials, sent, sightingsOf(theirs.notices()));
       sayTrials(input.name, mine, other, say);
       rows.push(...rowsOf(`${input.name}, ${factor} x`, mine, other));
@@ -120,17 +122,24 @@ async function startOurs(
   folder: string,
   input: Input,
   running: Running[],
-): Promise<{ readonly ours: OurEdge | OurCollector; readonly lost: () => string | null }> {
+): Promise<{
+  readonly ours: OurEdge | OurCollector;
+  readonly lost: () => string | null;
+  readonly reportedAt: (ip: string) => number | null;
+}> {
   const options = { networks: NETWORKS, ...THRESHOLD, holdSeconds: HOLD_SECONDS };
   if (input.exporter === null) {
     const ours = await OurEdge.start(host, DEVICE, options);
     running.push(ours);
-    return { ours, lost: () => null };
+    return { ours, lost: () => null, reportedAt: () => null };
   }
   const ours = await OurCollector.start(host, { ...options, port: OUR_PORT });
-  running.push(ours, await startFan(host), await exporting(host, folder, input.exporter));
+  const reports = await Reports.start(host, REPORTS_PORT, THRESHOLD.pps);
+  running.push(ours, reports, await startFan(host));
+  running.push(await exporting(host, folder, input.exporter));
   return {
     ours,
+    reportedAt: (ip) => reports.of(ip),
     lost: () => {
       const { lost = 0, socketDrops = 0 } = ours.counters();
       return `${lost} exports lost, ${socketDrops} dropped at its socket`;
@@ -184,7 +193,7 @@ interface Running {
 
 async function startFan(host: Namespace): Promise<Running> {
   const script = join(ROOT, 'lab', 'flows', 'fan-process.ts');
-  const ports = [EXPORT_PORT, OUR_PORT, THEIR_PORT].map(String);
+  const ports = [EXPORT_PORT, OUR_PORT, THEIR_PORT, REPORTS_PORT].map(String);
   const fan = host.spawn([...FIRST, process.execPath, script, ...ports], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });

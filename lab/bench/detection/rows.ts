@@ -16,9 +16,16 @@ export function sayTrials(
   });
 }
 
-function inWords({ detectedAfter, peakError, endReportedAfter, type }: Verdict): string {
+function inWords({
+  detectedAfter,
+  reportedAfter,
+  peakError,
+  endReportedAfter,
+  type,
+}: Verdict): string {
   if (detectedAfter === null) return 'not seen';
   const parts = [`${type} after ${detectedAfter.toFixed(2)} s`];
+  if (reportedAfter !== null) parts.push(`reported after ${reportedAfter.toFixed(2)} s`);
   if (peakError !== null) parts.push(`peak off by ${peakError.toFixed(1)} %`);
   parts.push(
     endReportedAfter === null ? 'no end' : `end reported at ${endReportedAfter.toFixed(1)} s`,
@@ -66,6 +73,7 @@ export function rowsOf(
     ...row('downloads taken for attacks', 'downloads', count(isFalse), atMost, none),
     ...row('seen after, median', 's', middle('detectedAfter'), atMost),
     ...row('seen after, at worst', 's', worst('detectedAfter'), atMost),
+    ...row('threshold reported by exports after, at worst', 's', worst('reportedAfter'), waits),
     ...row('error of the peak, median', '%', middle('peakError'), atMost),
     ...row('error of the peak, at worst', '%', worst('peakError'), atMost),
     ...row('ended while the attack went on', 'attacks', count(isEarly), atMost),
@@ -80,7 +88,7 @@ export function rowsOf(
 }
 
 type Goal = Pick<Row, 'goal' | 'goalIs'>;
-type Measure = 'detectedAfter' | 'peakError' | 'endReportedAfter' | 'endError';
+type Measure = 'detectedAfter' | 'reportedAfter' | 'peakError' | 'endReportedAfter' | 'endError';
 
 function isAttack({ trial }: Verdict): boolean {
   return trial.type !== null;

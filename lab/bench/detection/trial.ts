@@ -32,6 +32,8 @@ export interface Verdict {
   readonly trial: Trial;
   /** Seconds; null: never. */
   readonly detectedAfter: number | null;
+  /** Seconds until a second of the threshold was reported, which nobody can know of before; null: it is not known. */
+  readonly reportedAfter: number | null;
   /** Per cent of what was sent. */
   readonly peakError: number | null;
   /** Seconds after the last packet; below 0: while the flood went on. Null: not until the trial was over. */
@@ -70,22 +72,26 @@ export function trialsOf(factor: number): Trial[] {
   });
 }
 
-/** The first sighting of each trial's address after the flood began. */
+/** The first sighting of each trial's address after the flood began. `reportedAt`: by address, of exports. */
 export function judge(
   trials: readonly Trial[],
   reports: ReadonlyMap<string, FloodReport>,
   sightings: readonly Sighting[],
+  reportedAt: (ip: string) => number | null = () => null,
 ): Verdict[] {
   return trials.map((trial) => {
     const sent = reports.get(trial.name);
     if (sent === undefined) throw new Error(`nothing was sent of ${trial.name}`);
     const seen = sightings.find(({ ip }) => ip === trial.target);
     const seconds = (from: number, to: number): number => (to - from) / 1000;
-    if (seen === undefined) return missed(trial);
+    const reported = reportedAt(trial.target);
+    const reportedAfter = reported === null ? null : seconds(sent.beganAtMs, reported);
+    if (seen === undefined) return missed(trial, reportedAfter);
     const { openedAtMs, type, peakPps, endReportedAtMs, endedAtMs } = seen;
     return {
       trial,
       detectedAfter: seconds(sent.beganAtMs, openedAtMs),
+      reportedAfter,
       peakError: peakPps === null ? null : Math.abs(peakPps / sent.peakPps - 1) * 100,
       endReportedAfter: endReportedAtMs === null ? null : seconds(sent.endedAtMs, endReportedAtMs),
       endError: endedAtMs === null ? null : Math.abs(seconds(sent.endedAtMs, endedAtMs)),
@@ -95,10 +101,11 @@ export function judge(
   });
 }
 
-function missed(trial: Trial): Verdict {
+function missed(trial: Trial, reportedAfter: number | null): Verdict {
   return {
     trial,
     detectedAfter: null,
+    reportedAfter,
     peakError: null,
     endReportedAfter: null,
     endError: null,

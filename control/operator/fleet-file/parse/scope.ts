@@ -28,7 +28,7 @@ export class Scope {
   get at(): Position {
     // A default, which the file does not write, is at what contains it.
     for (let place = this.#pointer; place !== ''; place = place.slice(0, place.lastIndexOf('/'))) {
-      const found = this.#located.positions.get(place);
+      const found = this.#located.places.of(place);
       if (found !== undefined) return found;
     }
     return { line: 1, column: 1 };

@@ -2,11 +2,11 @@ import { type Document, isAlias, isMap, isScalar, isSeq, type Node } from 'yaml'
 import {
   MAX_YAML_DEPTH,
   parseYaml,
-  type Position,
   START,
   type YamlDocument,
 } from '@portcullis/core/yaml/parse-yaml.ts';
 import type { MistakeList } from '../mistakes.ts';
+import { type Place, type Placed, Places } from './places.ts';
 import { MAX_EGG_BYTES, MAX_FLEET_BYTES } from './text-file.ts';
 
 /**
@@ -15,12 +15,8 @@ import { MAX_EGG_BYTES, MAX_FLEET_BYTES } from './text-file.ts';
  */
 export interface Located {
   readonly value: unknown;
-  /** Positions of values by JSON pointer; '' is the document. */
-  readonly positions: Positions;
-  /** Positions of member names, by the JSON pointer of the member. */
-  readonly keyPositions: Positions;
+  readonly places: Places;
 }
-type Positions = Pick<ReadonlyMap<string, Position>, 'get'>;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -58,8 +54,8 @@ export function parsePlainYaml(
 }
 
 interface Context {
-  /** The position of the parent, for nodes without one. */
-  readonly at: Position;
+  /** The offset of the parent, for nodes without one. */
+  readonly at: number;
   readonly depth: number;
   readonly inAlias: boolean;
 }
@@ -69,8 +65,6 @@ class Walk {
   readonly #positionOf: YamlDocument['positionOf'];
   readonly #env: Environment;
   readonly #mistakes: MistakeList;
-  readonly #positions = new Map<string, Position>();
-  readonly #keyPositions = new Map<string, Position>();
   /** The last anchor of each name so far. */
   readonly #anchors = new Map<string, Node>();
   #expanded = 0;
@@ -83,80 +77,96 @@ class Walk {
   }
 
   run(): Located | null {
-    const root = { at: START, depth: 0, inAlias: false };
-    const value = this.#read(this.#document.contents, '', root);
+    const { value, place } = this.#read(this.#document.contents, {
+      at: 0,
+      depth: 0,
+      inAlias: false,
+    });
     if (this.#expanded > MAX_EXPANDED) return null;
-    return { value, positions: this.#positions, keyPositions: this.#keyPositions };
+    return { value, places: new Places(place, this.#positionOf) };
   }
 
-  #read(node: Node | null, pointer: string, { at: parent, depth, inAlias }: Context): unknown {
-    const at = node?.range ? this.#positionOf(node.range[0]) : parent;
-    this.#positions.set(pointer, at);
+  #read(node: Node | null, { at: parent, depth, inAlias }: Context): Placed {
+    const place = node?.range?.[0] ?? parent;
     if (inAlias) this.#expanded += 1;
     if (this.#expanded > MAX_EXPANDED || depth > MAX_YAML_DEPTH) {
-      this.#mistakes.add(at, 'The anchors of this file expand to more than it could hold.');
+      this.#add(place, 'The anchors of this file expand to more than it could hold.');
       this.#expanded = MAX_EXPANDED + 1;
-      return null;
+      return { value: null, place };
     }
     if (isAlias(node)) {
       const meant = this.#anchors.get(node.source);
       if (meant === undefined)
-        this.#mistakes.add(at, `There is no anchor &${shorten(node.source)} above.`);
-      return this.#read(meant ?? null, pointer, { at, depth: depth + 1, inAlias: true });
+        this.#add(place, `There is no anchor &${shorten(node.source)} above.`);
+      return this.#read(meant ?? null, { at: place, depth: depth + 1, inAlias: true });
     }
     if (node?.anchor !== undefined) this.#anchors.set(node.anchor, node);
-    const inside = { at, depth: depth + 1, inAlias };
-    if (isMap(node)) return this.#readMap(node.items, pointer, inside);
+    const inside = { at: place, depth: depth + 1, inAlias };
+    if (isMap(node)) return this.#readMap(node.items, inside);
     if (isSeq(node)) {
-      return node.items.map((item, index) =>
-        this.#read(asNode(item), `${pointer}/${index}`, inside),
-      );
+      const items = node.items.map((item) => this.#read(asNode(item), inside));
+      const places = items.map((item) => item.place);
+      return {
+        value: items.map((item) => item.value),
+        place: { at: place, names: null, keys: [], inside: places },
+      };
     }
-    if (!isScalar(node)) return null;
-    return typeof node.value === 'string' ? this.#substitute(node.value, at) : node.value;
+    if (!isScalar(node)) return { value: null, place };
+    if (typeof node.value !== 'string') return { value: node.value, place };
+    const refuse = (problem: string): void =>
+      this.#mistakes.addUnreadable(this.#positionOf(place), problem);
+    return { value: substitute(node.value, this.#env, refuse), place };
   }
 
   #readMap(
     items: readonly { readonly key: unknown; readonly value: unknown }[],
-    pointer: string,
     context: Context,
-  ): unknown {
+  ): Placed {
     const members: Record<string, unknown> = Object.create(null);
+    const names: string[] = [];
+    const keys: number[] = [];
+    const inside: Place[] = [];
     for (const { key, value } of items) {
       const name = nameIn(key);
-      const keyNode = asNode(key);
-      const keyAt = keyNode?.range ? this.#positionOf(keyNode.range[0]) : context.at;
+      const keyAt = asNode(key)?.range?.[0] ?? context.at;
       if (name === null) {
-        this.#mistakes.add(keyAt, 'A name of a field is plain text.');
+        this.#add(keyAt, 'A name of a field is plain text.');
         continue;
       }
-      const member = `${pointer}/${escapePointer(name)}`;
       if (Object.hasOwn(members, name)) {
-        this.#mistakes.add(keyAt, `The field "${shorten(name)}" is here twice.`);
+        this.#add(keyAt, `The field "${shorten(name)}" is here twice.`);
         continue;
       }
-      this.#keyPositions.set(member, keyAt);
-      members[name] = this.#read(asNode(value), member, { ...context, at: keyAt });
+      const { value: member, place } = this.#read(asNode(value), { ...context, at: keyAt });
+      members[name] = member;
+      names.push(name);
+      keys.push(keyAt);
+      inside.push(place);
     }
-    return members;
+    return { value: members, place: { at: context.at, names, keys, inside } };
   }
 
-  /** Replaces `${NAME}` by the environment variable and `$${` by `${`, in values only and not recursively. */
-  #substitute(text: string, at: Position): string {
-    const refuse = (problem: string): string => {
-      this.#mistakes.addUnreadable(at, problem);
-      return '';
-    };
-    return text.replace(/\$\$\{|\$\{([^}]*)\}/g, (whole, name: string | undefined) => {
-      if (name === undefined) return '${';
-      if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
-        return refuse(`"${shorten(whole)}" names no variable; write $\${ for a plain \${.`);
-      const value = Object.hasOwn(this.#env, name) ? this.#env[name] : undefined;
-      if (value === undefined || value === '')
-        return refuse(`The environment variable ${shorten(name)} is not set.`);
-      return value;
-    });
+  #add(offset: number, message: string): void {
+    this.#mistakes.add(this.#positionOf(offset), message);
   }
+}
+
+/** Replaces `${NAME}` by the environment variable and `$${` by `${`, in values only and not recursively. */
+function substitute(text: string, env: Environment, refuse: (problem: string) => void): string {
+  if (!text.includes('${')) return text;
+  return text.replace(/\$\$\{|\$\{([^}]*)\}/g, (whole, name: string | undefined) => {
+    if (name === undefined) return '${';
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
+      refuse(`"${shorten(whole)}" names no variable; write $\${ for a plain \${.`);
+      return '';
+    }
+    const value = Object.hasOwn(env, name) ? env[name] : undefined;
+    if (value === undefined || value === '') {
+      refuse(`The environment variable ${shorten(name)} is not set.`);
+      return '';
+    }
+    return value;
+  });
 }
 
 /** Returns a name as it is written, also where YAML reads a number; null when it is not a scalar. */

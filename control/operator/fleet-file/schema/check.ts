@@ -21,15 +21,12 @@ export function checkSchema(located: Located, mistakes: MistakeList): FleetText 
 /** Keywords whose errors are about the name of a member, not its value. */
 const OF_NAMES = new Set(['additionalProperties', 'propertyNames']);
 
-function positionOf(
-  { pointer, keyword }: SchemaError,
-  { positions, keyPositions }: Located,
-): Position {
+function positionOf({ pointer, keyword }: SchemaError, { places }: Located): Position {
   const parent = pointer.slice(0, pointer.lastIndexOf('/'));
   return (
-    (OF_NAMES.has(keyword) ? keyPositions.get(pointer) : undefined) ??
-    positions.get(pointer) ??
-    positions.get(parent) ?? { line: 1, column: 1 }
+    (OF_NAMES.has(keyword) ? places.ofName(pointer) : undefined) ??
+    places.of(pointer) ??
+    places.of(parent) ?? { line: 1, column: 1 }
   );
 }
 
