@@ -197,6 +197,7 @@ export class EarlyDrop implements DeviceModes, DropSource {
     const { driver } = this.#options;
     try {
       this.#fastPath.suspend();
+      driver.forwardAnswers([]);
       this.#devices.remove();
       driver.watch([]);
     } catch (error) {
@@ -336,7 +337,7 @@ export class EarlyDrop implements DeviceModes, DropSource {
     this.#fastPath.resume(() => ({
       sees,
       isComplete: this.#devices.isComplete,
-      entries: this.#devices.native,
+      entries: this.#devices.hooks,
     }));
   }
 
