@@ -5,12 +5,12 @@ import {
   applyFleet,
   FleetRefused,
   PlanChanged,
-} from '@portcullis/control/fleet-file/apply/apply.ts';
+} from '@portcullis/control/operator/fleet-file/apply/apply.ts';
 import type { Db } from '@portcullis/control/db/database.ts';
-import type { FleetFile } from '@portcullis/control/fleet-file/desired.ts';
-import { renderMistake } from '@portcullis/control/fleet-file/mistakes.ts';
-import { SHIPPED_EGGS } from '@portcullis/control/fleet-file/read/egg-files.ts';
-import { readFleetFile } from '@portcullis/control/fleet-file/read/read.ts';
+import type { FleetFile } from '@portcullis/control/operator/fleet-file/desired.ts';
+import { renderMistake } from '@portcullis/control/operator/fleet-file/mistakes.ts';
+import { SHIPPED_EGGS } from '@portcullis/control/operator/fleet-file/read/egg-files.ts';
+import { readFleetFile } from '@portcullis/control/operator/fleet-file/read/read.ts';
 import { access, constants } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { failed } from '@portcullis/caller/exit.ts';

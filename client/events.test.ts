@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { ensurePartitions } from '@portcullis/control/detection/record/partitions.ts';
+import { ensurePartitions } from '@portcullis/control/attacks/detection/record/partitions.ts';
 import { listen } from '@portcullis/control/db/listen.ts';
 import { startEnvironment, type TestEnvironment } from '@portcullis/control/testing/fixture.ts';
 import { createParser } from './event-stream.ts';

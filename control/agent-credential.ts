@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 import type { Admission } from '@portcullis/link/transport/transport.ts';
 import { agentKey } from '@portcullis/link/nats/keys.ts';
-import { type Actor, recordAudit } from './access/index.ts';
+import { type Actor, recordAudit, recordAudits } from './access/index.ts';
 import type { Db, Tx } from './db/database.ts';
 
 const RANDOM_BYTES = 32;
@@ -131,4 +131,23 @@ function generateCredential(kind: AgentRef['kind']): string {
 /** The stored form. 256 random bits need no slow hash. */
 function hashOf(credential: string): Buffer {
   return hash('sha256', credential, 'buffer');
+}
+
+/** The maker of a token with which a host joins: a person or a key of the operator. */
+export type TokenMaker = { readonly personId: number } | { readonly keyId: number };
+
+/** Deletes the unused tokens of a maker that lost the right to make them, with an entry of the audit trail for each. */
+export async function voidTokens(tx: Tx, maker: TokenMaker, actor: Actor): Promise<void> {
+  const isTheirs =
+    'personId' in maker
+      ? sql<boolean>`maker_id = ${maker.personId}`
+      : sql<boolean>`maker_key_id = ${maker.keyId}`;
+  const { rows } = await sql<AgentRef>`
+    delete from join_tokens where ${isTheirs} and used_at is null returning kind, name`.execute(tx);
+  const entries = rows.map(({ kind, name }) => ({
+    organisationId: null,
+    action: 'token.void',
+    target: `${kind}:${name}`,
+  }));
+  if (entries.length > 0) await recordAudits(tx, actor, entries);
 }

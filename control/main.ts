@@ -1,6 +1,6 @@
 import { decideConfig } from './config/config.ts';
 import { createLogger } from './log.ts';
-import { EXIT_CONFIG, runControl } from './process.ts';
+import { EXIT_CONFIG, runControl } from './composition/process.ts';
 
 /** The control process: configuration from the environment, log on standard error. */
 const config = decideConfig(process.env, { isRoot: process.getuid?.() === 0 });

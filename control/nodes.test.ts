@@ -8,7 +8,7 @@ import { connectIpc } from '@portcullis/link/transport/ipc.ts';
 import { createKey } from './access/index.ts';
 import { addOrganisation, OPERATOR } from './access/test-organisation.ts';
 import type { ControlConfig } from './config/config.ts';
-import { type Control, type ControlFacts, createControl } from './control.ts';
+import { type Control, type ControlFacts, createControl } from './composition/control.ts';
 import type { Db } from './db/database.ts';
 import { testDatabase } from './db/testing.ts';
 import { enrolAgent } from './agent-credential.ts';

@@ -36,7 +36,7 @@ const CHECKS: readonly Check[] = [
   {
     name: 'fleet schema',
     command: node,
-    args: ['control/fleet-file/schema/build-schema.ts', '--check'],
+    args: ['control/operator/fleet-file/schema/build-schema.ts', '--check'],
   },
   { name: 'tables', command: node, args: ['control/db/build-tables.ts', '--check'] },
   { name: 'rooms', command: node, args: ['lab/structure/build-picture.ts', '--check'] },

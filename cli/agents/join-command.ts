@@ -39,7 +39,7 @@ export async function createJoinCommand(
   actor: Actor,
 ): Promise<JoinCommand | null> {
   const { agent, url, lastsMs, needsApproval } = wanted;
-  const { createToken } = await import('@portcullis/control/joining/tokens.ts');
+  const { createToken } = await import('@portcullis/control/operator/joining/tokens.ts');
   const expiresAt = new Date(Date.now() + lastsMs);
   const token = await createToken(tx, { agent, expiresAt, needsApproval }, actor);
   if (token === null) return null;

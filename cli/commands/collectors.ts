@@ -1,4 +1,4 @@
-import type { KnownCollector } from '@portcullis/control/collectors/index.ts';
+import type { KnownCollector } from '@portcullis/control/attacks/collectors/index.ts';
 import type { ExporterStatus } from '@portcullis/link/messages/collector.ts';
 import type { Command } from 'commander';
 import { addEnrolment } from '../agents/enrolment.ts';
@@ -34,7 +34,7 @@ authenticates with its own credential, which allows it to report its counts and 
 }
 
 async function listCollectors(options: DatabaseOptions): Promise<void> {
-  const { loadCollectorStatuses } = await import('@portcullis/control/collectors/index.ts');
+  const { loadCollectorStatuses } = await import('@portcullis/control/attacks/collectors/index.ts');
   const collectors = await withDatabase(options, (db) => loadCollectorStatuses(db));
   if (options.json === true) {
     printJson(collectors.map(collectorView));

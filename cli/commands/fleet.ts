@@ -1,8 +1,11 @@
 import { readFile } from 'node:fs/promises';
-import type { ApplyProgress } from '@portcullis/control/fleet-file/apply/apply.ts';
+import type { ApplyProgress } from '@portcullis/control/operator/fleet-file/apply/apply.ts';
 import type { Db } from '@portcullis/control/db/database.ts';
-import type { FleetFile } from '@portcullis/control/fleet-file/desired.ts';
-import type { FleetChange, FleetPlan } from '@portcullis/control/fleet-file/plan/change.ts';
+import type { FleetFile } from '@portcullis/control/operator/fleet-file/desired.ts';
+import type {
+  FleetChange,
+  FleetPlan,
+} from '@portcullis/control/operator/fleet-file/plan/change.ts';
 import type { Command } from 'commander';
 import { confirmOnTerminal } from '@portcullis/caller/confirm.ts';
 import { dataDirectory } from '../control-options.ts';
@@ -67,8 +70,8 @@ function withApplyOptions(command: Command): Command {
 
 async function planFleet(path: string, options: PlanOptions): Promise<void> {
   const [{ planFleet: plan }, { renderMistake }] = await Promise.all([
-    import('@portcullis/control/fleet-file/apply/apply.ts'),
-    import('@portcullis/control/fleet-file/mistakes.ts'),
+    import('@portcullis/control/operator/fleet-file/apply/apply.ts'),
+    import('@portcullis/control/operator/fleet-file/mistakes.ts'),
   ]);
   const file = await readWanted(path);
   const planned = await withDatabase(options, (db) => plan(db, file, options), { create: true });
@@ -92,7 +95,7 @@ async function readWanted(path: string): Promise<FleetFile> {
 
 async function undoFleet(options: ApplyOptions): Promise<void> {
   const { loadPreviousFile } = await import(
-    '@portcullis/control/fleet-file/apply/applied-files.ts'
+    '@portcullis/control/operator/fleet-file/apply/applied-files.ts'
   );
   const previous = await withDatabase(options, loadPreviousFile);
   if (previous === null)
@@ -137,8 +140,8 @@ async function applyFile(file: FleetFile, options: ApplyOptions): Promise<void> 
 async function agree(db: Db, file: FleetFile, options: ApplyOptions): Promise<string | null> {
   if (options.yes === true || options.json === true || !process.stdin.isTTY) return null;
   const [{ planFleet: plan }, { renderPlan }] = await Promise.all([
-    import('@portcullis/control/fleet-file/apply/apply.ts'),
-    import('@portcullis/control/fleet-file/plan/plan.ts'),
+    import('@portcullis/control/operator/fleet-file/apply/apply.ts'),
+    import('@portcullis/control/operator/fleet-file/plan/plan.ts'),
   ]);
   const planned: FleetPlan = await plan(db, file, options);
   const { changes, mistakes, losses } = planned;
@@ -162,7 +165,7 @@ function showProgress(startMs: number): (progress: ApplyProgress) => void {
 
 async function printFleetSchema(): Promise<void> {
   const url = new URL(
-    import.meta.resolve('@portcullis/control/fleet-file/schema/fleet.schema.json'),
+    import.meta.resolve('@portcullis/control/operator/fleet-file/schema/fleet.schema.json'),
   );
   process.stdout.write(await readFile(url, 'utf8'));
 }

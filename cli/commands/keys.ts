@@ -142,7 +142,7 @@ async function revokeKeyCommand(id: string, options: DatabaseOptions): Promise<v
   const { revokeKey, waitForWrites } = await importAccess();
   const { revokedAt } = await withDatabase(options, async (db) => {
     const revoked = await db.transaction().execute(async (tx) => {
-      const { voidTokens } = await import('@portcullis/control/joining/index.ts');
+      const { voidTokens } = await import('@portcullis/control/agent-credential.ts');
       await voidTokens(tx, { keyId }, operator());
       return explainRefusal(() => revokeKey(tx, keyId, operator()));
     });

@@ -47,7 +47,7 @@ async function suggest(options: SuggestOptions): Promise<void> {
       ? null
       : { pps: numberOf('--pps', pps), bps: numberOf('--mbps', mbps) * 1_000_000 };
   const { loadSuggestions, suggestionView } = await import(
-    '@portcullis/control/detection/index.ts'
+    '@portcullis/control/attacks/detection/index.ts'
   );
   const found = await withDatabase(options, (db) => loadSuggestions(db, organisation, chosen));
   if (options.json === true) {

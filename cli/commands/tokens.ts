@@ -96,7 +96,9 @@ async function create(kind: AgentRef['kind'], options: CreateOptions): Promise<v
 
 async function approve(kind: AgentRef['kind'], options: ApproveOptions): Promise<void> {
   const { name, fingerprint = '' } = options;
-  const { approveHost, loadWaitingHosts } = await import('@portcullis/control/joining/tokens.ts');
+  const { approveHost, loadWaitingHosts } = await import(
+    '@portcullis/control/operator/joining/tokens.ts'
+  );
   const { host, waiting } = await withTransaction(options, async (tx, actor) => ({
     host: await approveHost(tx, { kind, name }, fingerprint, actor),
     waiting: await loadWaitingHosts(tx, { kind, name }),
@@ -122,7 +124,7 @@ function whoWaits(
 }
 
 async function list(options: DatabaseOptions): Promise<void> {
-  const { loadOpenTokens } = await import('@portcullis/control/joining/tokens.ts');
+  const { loadOpenTokens } = await import('@portcullis/control/operator/joining/tokens.ts');
   const open = await withTransaction(options, (tx) => loadOpenTokens(tx));
   if (options.json === true) {
     printJson(
@@ -155,7 +157,7 @@ async function list(options: DatabaseOptions): Promise<void> {
 
 async function withdraw(kind: AgentRef['kind'], options: TokenOptions): Promise<void> {
   const { name } = options;
-  const { withdrawTokens } = await import('@portcullis/control/joining/tokens.ts');
+  const { withdrawTokens } = await import('@portcullis/control/operator/joining/tokens.ts');
   const count = await withTransaction(options, (tx) => withdrawTokens(tx, { kind, name }));
   if (options.json === true) printJson({ [kind]: name, withdrawn: count });
   else print(`${count} unused tokens for the ${kind} ${name} are worthless now.`);

@@ -3,7 +3,7 @@ import { admitAgent, enrolAgent } from '@portcullis/control/agent-credential.ts'
 import {
   type KnownCollector,
   loadCollectorStatuses,
-} from '@portcullis/control/collectors/index.ts';
+} from '@portcullis/control/attacks/collectors/index.ts';
 import { type Db, openDatabase } from '@portcullis/control/db/database.ts';
 import { listen } from '@portcullis/control/db/listen.ts';
 import { coalesce } from '@portcullis/link/coalesce.ts';

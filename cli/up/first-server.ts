@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import type { Batch } from '@portcullis/control/fleet/batch.ts';
-import { libraryOf, SHIPPED_EGGS } from '@portcullis/control/fleet-file/read/egg-files.ts';
+import { libraryOf, SHIPPED_EGGS } from '@portcullis/control/operator/fleet-file/read/egg-files.ts';
 import { saveDeclared } from '@portcullis/control/operator/index.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 import { EXAMPLE_EGG_NAME } from '../fleet-file.ts';

@@ -1,6 +1,6 @@
-import type { ApplyProgress } from '@portcullis/control/fleet-file/apply/apply.ts';
+import type { ApplyProgress } from '@portcullis/control/operator/fleet-file/apply/apply.ts';
 import type { Db } from '@portcullis/control/db/database.ts';
-import type { FleetFile } from '@portcullis/control/fleet-file/desired.ts';
+import type { FleetFile } from '@portcullis/control/operator/fleet-file/desired.ts';
 import { admitAgent, enrolAgent } from '@portcullis/control/agent-credential.ts';
 import { credentialFile, readCredential, saveCredential } from '../agents/credential-file.ts';
 import { operator, withUrl } from '../database.ts';

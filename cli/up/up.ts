@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import type { FleetFile } from '@portcullis/control/fleet-file/desired.ts';
+import type { FleetFile } from '@portcullis/control/operator/fleet-file/desired.ts';
 import type { NodeConfig } from '@portcullis/node/config.ts';
 import { HostManagement, parseManagement } from '../agents/management.ts';
 import { edgeProcess, nodeProcess, type ProcessSpec, programOf } from '../agents/processes.ts';

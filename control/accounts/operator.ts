@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import { findOrganisation, operatorActor, type Person, recordAudit } from '../access/index.ts';
+import { voidTokens } from '../agent-credential.ts';
 import type { Db, Tx } from '../db/database.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { notThere } from '../http/operations/not-found.ts';
 import type { Call } from '../http/operations/operation.ts';
-import { voidTokens } from '../joining/index.ts';
 import { DONE } from './call.ts';
 import { type LinkDeps, makeLink } from './links/link-mail.ts';
 import { type LinkRow, listOpenLinks, voidLinksOf, withdrawLink } from './links/link-store.ts';

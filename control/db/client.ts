@@ -25,6 +25,9 @@ export class DatabaseClient extends pg.Client {
     super(url === null ? options : { ...options, connectionString: url.servers[0].url });
     this.#config = options;
     this.#url = url;
+    // A connection that breaks between two queries must not end the process, also while a pool has lent it: the next
+    // query rejects.
+    this.on('error', () => {});
   }
 
   override connect(): Promise<pg.Client>;

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import pg from 'pg';
+import { DatabaseClient } from './client.ts';
 import { connectionConfig, openDatabase, type Reader } from './database.ts';
 import { codeOf, constraintOf, isUnavailable } from './failure.ts';
 import { statementName } from './statement.ts';
@@ -108,6 +110,18 @@ test('a connection terminated inside a transaction is an outage, and the next qu
   });
   await assert.rejects(broken, isUnavailable);
   assert.deepEqual((await sql`select 1 as n`.execute(victim)).rows, [{ n: 1 }]);
+});
+
+test('a client of its own that is terminated between two queries ends no process: the next query rejects', async (t) => {
+  const { db, url } = await testDatabase(t);
+  const client = new DatabaseClient(url);
+  await client.connect();
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+  const broken = once(client, 'error');
+  await sql`select pg_terminate_backend(${rows[0]?.pid}, 5000)`.execute(db);
+  await broken;
+  await assert.rejects(client.query('select 1'), isUnavailable);
+  await client.end();
 });
 
 test('treats an unreachable server as an outage', async () => {

@@ -43,9 +43,6 @@ export function openDatabase(options: DatabaseOptions): Db {
     ...(options.lockTimeoutMs !== undefined && { lock_timeout: options.lockTimeoutMs }),
   });
   pool.on('error', (error) => options.onIdleError?.(error));
-  // A checked-out client has no listener of the pool, so a server killed between two statements would end the process.
-  // The next statement fails by itself.
-  pool.on('connect', (client) => client.on('error', () => {}));
   return new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
 }
 

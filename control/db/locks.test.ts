@@ -50,10 +50,10 @@ const OWN_LOCKS = [
   // Keys, people and links: the rights of a caller, before everything else.
   'control/access/key-store.ts',
   'control/accounts/',
-  'control/joining/',
+  'control/operator/joining/',
   // Attacks, deliveries and events: tables that no request of a tenant writes to.
-  'control/detection/',
-  'control/response/',
+  'control/attacks/detection/',
+  'control/attacks/response/',
   'control/events/',
   'control/webhooks/',
   'control/fleet/timers/',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import { putAttack } from '../detection/testing.ts';
+import { putAttack } from '../attacks/detection/testing.ts';
 import { startEnvironment } from '../testing/fixture.ts';
 
 const X1 = '/api/x1/firewall';

@@ -5,7 +5,7 @@ import type { Row } from '@portcullis/contract/endpoint.ts';
 import { ENDPOINTS, V1_PREFIX } from '@portcullis/contract/endpoints.ts';
 import { PORTAL_ENDPOINTS, PORTAL_PREFIX } from '@portcullis/contract/portal-endpoints.ts';
 import { X1_ENDPOINTS, X1_PREFIX } from '@portcullis/contract/x1-endpoints.ts';
-import { putAttack, putEvidence } from '../detection/testing.ts';
+import { putAttack, putEvidence } from '../attacks/detection/testing.ts';
 import type { Db } from '../db/database.ts';
 import { recordDrops } from '../fleet/edges/drops.ts';
 import { insertEdge } from '../fleet/testing.ts';

@@ -9,7 +9,7 @@ import { admitAgent, renewCredential } from '../agent-credential.ts';
 import { AgentRates } from './rates.ts';
 import { createSocketStreams } from './socket-streams.ts';
 import { loadInstallation, remoteCredential } from '../nats/installation.ts';
-import { type Collectors, notifyCollectors } from '../collectors/index.ts';
+import { type Collectors, notifyCollectors } from '../attacks/collectors/index.ts';
 import type { Db } from '../db/database.ts';
 import type { Channel } from '../db/listen.ts';
 import type { Fleet } from '../fleet/index.ts';

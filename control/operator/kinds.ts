@@ -15,23 +15,26 @@ import { organisation } from './kinds/organisation.ts';
 import { responder } from './kinds/responder.ts';
 import { service } from './kinds/service.ts';
 
-/** Every kind of object that an operator declares. A kind stands behind those that it refers to. */
+/**
+ * Every kind of object that an operator declares. A kind stands behind those that it refers to: changes are made in this
+ * order, and removals in the reverse one.
+ */
 export const KINDS = [
   organisation,
   asn,
+  node,
+  libraryEgg,
   service,
   holding,
-  key,
+  server,
   group,
   geoRule,
   blockedList,
-  node,
+  key,
   baseline,
   edge,
   collector,
   responder,
-  libraryEgg,
-  server,
 ] as const;
 
 type AnyKind = (typeof KINDS)[number];

@@ -4,7 +4,7 @@ import { launchParts } from '@portcullis/core/game-servers/eggs/launch-parts.ts'
 import { launchDigests } from '@portcullis/link/launch-digests.ts';
 import { sql } from 'kysely';
 import { PASSWORD, SAME_SITE } from '../accounts/testing.ts';
-import { TEST_EGG } from '../fleet-file/testing.ts';
+import { TEST_EGG } from '../operator/fleet-file/testing.ts';
 import { loadAssignment } from '../game-servers/nodes/store.ts';
 import { stateAnswer, TestNode } from '../game-servers/testing/node.ts';
 import { addNode, addServer, uuidOf } from '../game-servers/testing/servers.ts';

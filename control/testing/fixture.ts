@@ -1,14 +1,14 @@
-import { libraryOf, SHIPPED_EGGS } from '../fleet-file/read/egg-files.ts';
+import { libraryOf, SHIPPED_EGGS } from '../operator/fleet-file/read/egg-files.ts';
 import { sql } from 'kysely';
-import { createAdministration } from '../administration/index.ts';
+import { createAdministration } from '../operator/administration/index.ts';
 import { createAccounts, releaseHashing } from '../accounts/index.ts';
 import { createServerPeople } from '../server-people/index.ts';
 import { createPortHandlers } from '../server-ports/index.ts';
 import { createSelfService } from '../self-service/index.ts';
 import { createServerSettings } from '../server-settings/index.ts';
 import { sftpHandlers, SftpLogins } from '../sftp/index.ts';
-import { createJoining } from '../joining/index.ts';
-import { createHistory } from '../history/index.ts';
+import { createJoining } from '../operator/joining/index.ts';
+import { createHistory } from '../attacks/history/index.ts';
 import { type Access, createAccess, createKey } from '../access/index.ts';
 import type { Db } from '../db/database.ts';
 import { testDatabase } from '../db/testing.ts';

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import type { Row } from '@portcullis/contract/endpoint.ts';
 import { ENDPOINTS, V1_PREFIX } from '@portcullis/contract/endpoints.ts';
 import { X1_ENDPOINTS, X1_PREFIX } from '@portcullis/contract/x1-endpoints.ts';
-import { putAttack } from '@portcullis/control/detection/testing.ts';
+import { putAttack } from '@portcullis/control/attacks/detection/testing.ts';
 import type { Db } from '@portcullis/control/db/database.ts';
 import { dataOf, type TestClient, type TestReply } from '@portcullis/control/testing/client.ts';
 import { startEnvironment } from '@portcullis/control/testing/fixture.ts';

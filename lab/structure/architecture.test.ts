@@ -19,12 +19,14 @@ import {
   withoutComments,
 } from './sources.ts';
 
-/** Files that other areas of control may open beside an area's `index.ts`. */
+/** Areas of control, by folder, and the files that others may open beside an area's `index.ts`. */
 const DOORS: Readonly<Record<string, readonly string[]>> = {
   access: [],
   accounts: [],
-  collectors: [],
-  detection: [],
+  'attacks/collectors': [],
+  'attacks/detection': [],
+  'attacks/history': [],
+  'attacks/response': [],
   // Each a smaller area of its own, for the fleet file now and the portal later.
   firewall: [
     'blocked/index.ts',
@@ -36,27 +38,27 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   // Shared by every area that writes: a write takes a generation, alone or in a batch, and may need a policy.
   fleet: ['generations.ts', 'batch.ts', 'policies/policies.ts', 'policies/blocked-sets.ts'],
   'game-servers': ['openings/index.ts'],
-  history: [],
   mail: [],
   organisations: [],
   outbox: [],
-  response: [],
   webhooks: [],
 };
 
 /** Reads a fleet file and applies it to every area; the operator's API has its rules from there. */
-const FLEET_FILE = join('control', 'fleet-file', sep);
+const FLEET_FILE = join('control', 'operator', 'fleet-file', sep);
 
-const ADMINISTRATION = join('control', 'administration', sep);
+const ADMINISTRATION = join('control', 'operator', 'administration', sep);
 /** Hands both what they need. */
-const COMPOSITION = join('control', 'control.ts');
+const COMPOSITION = join('control', 'composition', 'control.ts');
 
 const MAX_LINES = 500;
 const MAX_FILES = 24;
 /** The longest chain of rooms of control, which are its folders and the files beside them. */
-const MAX_FLOORS = 11;
+const MAX_FLOORS = 9;
+/** Houses of several areas. */
+const HOUSES = ['attacks', 'operator'];
 /** Areas of control whose parts still import each other. */
-const WITH_CIRCLES = ['accounts', 'firewall', 'fleet-file', 'game-servers'];
+const WITH_CIRCLES = ['accounts', 'firewall', 'operator/fleet-file', 'game-servers'];
 /** `core` decides and touches nothing; `isIP` is a pure function that happens to live in node:net. */
 const PURE_BUILTINS = new Set(['node:net']);
 const IMPURE = /\b(?:Date\.now|new Date\(\)|performance\.now|Math\.random|crypto\.|process\.)/;
@@ -127,7 +129,12 @@ describe('the architecture', () => {
   });
 
   it('has one direction inside the areas of control', () => {
-    const areas = layersOf('control').floors.flat();
+    const inHouses = HOUSES.flatMap((house) =>
+      layersOf(join('control', house))
+        .floors.flat()
+        .map((area) => `${house}/${area}`),
+    );
+    const areas = [...layersOf('control').floors.flat(), ...inHouses];
     const circles = areas
       .filter((area) => !WITH_CIRCLES.includes(area))
       .flatMap((area) => layersOf(join('control', area)).circles.map((circle) => [area, circle]));
@@ -198,13 +205,15 @@ function filesIn(folder: string): number {
 
 /** The area of control a file belongs to; null outside of areas. */
 function areaOf(file: string): string | null {
-  const [room, folder] = file.split(sep);
-  return room === 'control' && folder !== undefined && Object.hasOwn(DOORS, folder) ? folder : null;
+  const inControl = file.split(sep).slice(1).join('/');
+  const isInside = (area: string): boolean => inControl.startsWith(`${area}/`);
+  return roomOf(file) === 'control' ? (Object.keys(DOORS).find(isInside) ?? null) : null;
 }
 
 function isDoor(file: string): boolean {
-  const inArea = file.split(sep).slice(2).join('/');
-  return inArea === 'index.ts' || (DOORS[areaOf(file) ?? ''] ?? []).includes(inArea);
+  const area = areaOf(file) ?? '';
+  const inArea = file.split(sep).slice(1).join('/').slice(`${area}/`.length);
+  return inArea === 'index.ts' || (DOORS[area] ?? []).includes(inArea);
 }
 
 function packageOf(specifier: string): string {

@@ -21,7 +21,7 @@ const SOAK = /^lab\/soak\//;
 const ALONE = /^lab\/(?:system\/alone|journey)\//;
 /** Files that cannot share a process with others, because they measure its heap. */
 const OWN_PROCESS = new Set([
-  'control/detection/watch/detector-host.test.ts',
+  'control/attacks/detection/watch/detector-host.test.ts',
   'node/console/server-console.test.ts',
   'node/many.test.ts',
 ]);

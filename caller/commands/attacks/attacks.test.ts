@@ -4,7 +4,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { after, test, type TestContext } from 'node:test';
-import { endAttack, putAttack, putEvidence } from '@portcullis/control/detection/testing.ts';
+import {
+  endAttack,
+  putAttack,
+  putEvidence,
+} from '@portcullis/control/attacks/detection/testing.ts';
 import { startEnvironment, type TestEnvironment } from '@portcullis/control/testing/fixture.ts';
 import { sparkline } from './show.ts';
 import { changesOf } from './watch.ts';

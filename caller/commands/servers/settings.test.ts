@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { tmpdir } from 'node:os';
 import { after, test } from 'node:test';
 import { CommandSession } from '@portcullis/cli/testing/run.ts';
-import { TEST_EGG } from '@portcullis/control/fleet-file/testing.ts';
+import { TEST_EGG } from '@portcullis/control/operator/fleet-file/testing.ts';
 import { addNode, addServer } from '@portcullis/control/game-servers/testing/servers.ts';
 import { startEnvironment } from '@portcullis/control/testing/fixture.ts';
 

@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { pino } from 'pino';
-import { ensurePartitions, forgetBefore } from '../../detection/record/partitions.ts';
+import { ensurePartitions, forgetBefore } from '../../attacks/detection/record/partitions.ts';
 import { readableProgram } from '@portcullis/link/program/readable-program.ts';
 import { type Db, openDatabase } from '../database.ts';
 import { loadMigrations, migrateDatabase } from '../migrate.ts';

@@ -1,9 +1,9 @@
 import { userInfo } from 'node:os';
 import { chmodSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import pg from 'pg';
 import { type Account, giveTo } from './account.ts';
 import { type Layout, socketUrl } from './data-directory.ts';
+import { DatabaseClient } from '../client.ts';
 
 /** The superuser that initdb created. Only root, or the account that started the server, may become it. */
 export const SUPERUSER = 'portcullis';
@@ -80,9 +80,9 @@ const GRANTS = `
 async function onDatabase(
   socketDir: string,
   database: string,
-  work: (client: pg.Client) => Promise<unknown>,
+  work: (client: DatabaseClient) => Promise<unknown>,
 ): Promise<void> {
-  const client = new pg.Client({ connectionString: socketUrl(socketDir, database, SUPERUSER) });
+  const client = new DatabaseClient(socketUrl(socketDir, database, SUPERUSER));
   await client.connect();
   try {
     await work(client);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import { applyText } from '../../fleet-file/testing.ts';
+import { applyText } from '../../operator/fleet-file/testing.ts';
 import { advanceHoldings } from '../../fleet/timers/holdings.ts';
 import { silentEvents } from '../../fleet/testing.ts';
 import { assertRefused, dataOf } from '../../testing/client.ts';

@@ -5,7 +5,7 @@ import type { Db } from '../../db/database.ts';
 import type { Owner } from '../../db/schema.ts';
 import { testDatabase } from '../../db/testing.ts';
 import { Batch } from '../../fleet/batch.ts';
-import { insertOwnRule } from '../../fleet-file/testing.ts';
+import { insertOwnRule } from '../../operator/fleet-file/testing.ts';
 import { Problem } from '../../problem.ts';
 import { assignGeoRule, createGeoRule, deleteGeoRule, saveGeoRule } from '../geo/service.ts';
 import type { RuleContent } from '@portcullis/core/firewall/rules/content.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import { testDatabase } from '../../db/testing.ts';
-import { applyText, insertOwnRule } from '../../fleet-file/testing.ts';
+import { applyText, insertOwnRule } from '../../operator/fleet-file/testing.ts';
 import { Problem } from '../../problem.ts';
 import { canonicalNote, saveRuleNote } from './service.ts';
 

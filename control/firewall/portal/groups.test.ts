@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { applyText } from '../../fleet-file/testing.ts';
+import { applyText } from '../../operator/fleet-file/testing.ts';
 import { assertRefused, dataOf } from '../../testing/client.ts';
 import { startEnvironment } from '../../testing/fixture.ts';
 

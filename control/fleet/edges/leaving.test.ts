@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import type { Db } from '../../db/database.ts';
 import { testDatabase } from '../../db/testing.ts';
 import { createEnforcement } from './enforcement.ts';
-import { applyText } from '../../fleet-file/testing.ts';
+import { applyText } from '../../operator/fleet-file/testing.ts';
 import { serveEdges, TestEdge } from '../test-edge.ts';
 import { acceptRule, insertHolding, insertOrganisation, liveGeneration } from '../testing.ts';
 

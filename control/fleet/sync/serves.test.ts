@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { sql } from 'kysely';
 import { testDatabase } from '../../db/testing.ts';
 import { loadEdge } from '../edges/store.ts';
-import { applyText } from '../../fleet-file/testing.ts';
+import { applyText } from '../../operator/fleet-file/testing.ts';
 import { serveEdges, TestEdge } from '../test-edge.ts';
 import {
   acceptRule,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import type { Db } from '../../db/database.ts';
-import { ensurePartitions } from '../../detection/record/partitions.ts';
+import { ensurePartitions } from '../../attacks/detection/record/partitions.ts';
 import { testDatabase } from '../../db/testing.ts';
 import { sweepOldRows } from './retention.ts';
 import {

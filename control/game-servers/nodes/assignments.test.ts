@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { UNLIMITED } from '@portcullis/core/game-servers/power.ts';
 import { sql } from 'kysely';
 import { testDatabase } from '../../db/testing.ts';
-import { applyText } from '../../fleet-file/testing.ts';
+import { applyText } from '../../operator/fleet-file/testing.ts';
 import { loadPage } from './assignments.ts';
 
 const NODE = { id: 1 };

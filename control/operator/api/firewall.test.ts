@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import { OPERATOR_PREFIX } from '@portcullis/contract/operator-endpoints.ts';
-import { applyText, insertOwnRule } from '../../fleet-file/testing.ts';
+import { applyText, insertOwnRule } from '../fleet-file/testing.ts';
 import { assertRefused, dataOf } from '../../testing/client.ts';
 import { startEnvironment } from '../../testing/fixture.ts';
 

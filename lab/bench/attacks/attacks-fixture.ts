@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '@portcullis/control/db/database.ts';
-import { sweepAttacks } from '@portcullis/control/detection/index.ts';
-import { ensurePartitions } from '@portcullis/control/detection/record/partitions.ts';
+import { sweepAttacks } from '@portcullis/control/attacks/detection/index.ts';
+import { ensurePartitions } from '@portcullis/control/attacks/detection/record/partitions.ts';
 
 export const ATTACKS = 10_000_000;
 const ORGANISATIONS = 1_000;

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { createHistory } from '@portcullis/control/history/index.ts';
+import { createHistory } from '@portcullis/control/attacks/history/index.ts';
 import type { Key } from '@portcullis/control/access/index.ts';
 import { type Db, openDatabase } from '@portcullis/control/db/database.ts';
 import { loadMigrations, migrate } from '@portcullis/control/db/migrate.ts';

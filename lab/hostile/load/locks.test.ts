@@ -6,7 +6,7 @@ import { ENDPOINTS, V1_PREFIX } from '@portcullis/contract/endpoints.ts';
 import { OPERATOR_ENDPOINTS, OPERATOR_PREFIX } from '@portcullis/contract/operator-endpoints.ts';
 import { PORTAL_ENDPOINTS, PORTAL_PREFIX } from '@portcullis/contract/portal-endpoints.ts';
 import { X1_ENDPOINTS, X1_PREFIX } from '@portcullis/contract/x1-endpoints.ts';
-import { putAttack } from '@portcullis/control/detection/testing.ts';
+import { putAttack } from '@portcullis/control/attacks/detection/testing.ts';
 import { lockInstallation } from '@portcullis/control/db/locks.ts';
 import { recordHeartbeat } from '@portcullis/control/game-servers/nodes/store.ts';
 import { addNode, addServer } from '@portcullis/control/game-servers/testing/servers.ts';

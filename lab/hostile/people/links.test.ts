@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { createKey } from '@portcullis/control/access/index.ts';
 import { createOperatorLink } from '@portcullis/control/accounts/index.ts';
 import { addPerson, PASSWORD } from '@portcullis/control/accounts/testing.ts';
-import { createToken } from '@portcullis/control/joining/tokens.ts';
+import { createToken } from '@portcullis/control/operator/joining/tokens.ts';
 import { insertEdge } from '@portcullis/control/fleet/testing.ts';
 import {
   assertRefused,

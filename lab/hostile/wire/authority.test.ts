@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { sql } from 'kysely';
 import { AgentScopes } from '@portcullis/control/agents/scope.ts';
-import { createCollectors } from '@portcullis/control/collectors/index.ts';
+import { createCollectors } from '@portcullis/control/attacks/collectors/index.ts';
 import { type Db } from '@portcullis/control/db/database.ts';
 import { testDatabase } from '@portcullis/control/db/testing.ts';
 import { TestEdge, serveEdges } from '@portcullis/control/fleet/test-edge.ts';
@@ -13,13 +13,16 @@ import {
   insertOrganisation,
   liveGeneration,
 } from '@portcullis/control/fleet/testing.ts';
-import { activeKinds, respondTo } from '@portcullis/control/response/mitigations/testing.ts';
-import { createDetectionService } from '@portcullis/control/detection/watch/agent-requests.ts';
+import {
+  activeKinds,
+  respondTo,
+} from '@portcullis/control/attacks/response/mitigations/testing.ts';
+import { createDetectionService } from '@portcullis/control/attacks/detection/watch/agent-requests.ts';
 import {
   floodSample,
   silentWatchEvents,
   TestWatch,
-} from '@portcullis/control/detection/watch/testing.ts';
+} from '@portcullis/control/attacks/detection/watch/testing.ts';
 import { loadServingEdges } from '@portcullis/control/firewall/held-store.ts';
 import { createLogger } from '@portcullis/control/log.ts';
 import { createRegistry } from '@portcullis/control/http/server/metrics.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Corroboration } from '@portcullis/control/detection/watch/corroboration.ts';
+import { Corroboration } from '@portcullis/control/attacks/detection/watch/corroboration.ts';
 
 const VICTIM = '203.0.113.9';
 const PPS = 20_000;

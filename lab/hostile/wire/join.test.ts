@@ -9,7 +9,7 @@ import {
   createToken,
   loadWaitingHosts,
   redeemToken,
-} from '@portcullis/control/joining/tokens.ts';
+} from '@portcullis/control/operator/joining/tokens.ts';
 import { createJoinKey, type JoinKey, type JoinProof } from '@portcullis/link/join-key.ts';
 
 const OPERATOR = { kind: 'operator', name: 'test', source: null, requestId: null } as const;

@@ -7,15 +7,15 @@ import {
   insertHolding,
   insertOrganisation,
 } from '@portcullis/control/fleet/testing.ts';
-import { respondTo } from '@portcullis/control/response/mitigations/testing.ts';
-import { createDetectionService } from '@portcullis/control/detection/watch/agent-requests.ts';
+import { respondTo } from '@portcullis/control/attacks/response/mitigations/testing.ts';
+import { createDetectionService } from '@portcullis/control/attacks/detection/watch/agent-requests.ts';
 import {
   boundRequest,
   floodSample,
   outageAttack,
   silentWatchEvents,
   TestWatch,
-} from '@portcullis/control/detection/watch/testing.ts';
+} from '@portcullis/control/attacks/detection/watch/testing.ts';
 import type { AgentRef, AgentRequest } from '@portcullis/link/messages/messages.ts';
 
 type Samples = Extract<AgentRequest, { kind: 'watch.samples' }>;

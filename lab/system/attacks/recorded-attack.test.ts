@@ -4,7 +4,7 @@ import {
   mitigatedAt,
   recordOngoing,
   activeKinds,
-} from '@portcullis/control/response/mitigations/testing.ts';
+} from '@portcullis/control/attacks/response/mitigations/testing.ts';
 import { type Db, openDatabase } from '@portcullis/control/db/database.ts';
 import { findEmbeddedPostgres } from '@portcullis/control/db/embedded/index.ts';
 import { sql } from 'kysely';

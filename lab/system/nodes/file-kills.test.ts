@@ -148,78 +148,107 @@ describe('two replicas of control and a node over NATS', {
 const FILES = 400;
 const textOf = (index: number): string => `${index} `.repeat(8_000 + index);
 
-describe('a node that is killed', { skip: skipUnless(['postgres']) }, () => {
-  it('in the middle of an unpack leaves whole files alone, and unpacks again', async (t) => {
-    const host = await start(t);
-    mkdirSync(join(host.folder, 'from'));
-    for (let index = 0; index < FILES; index += 1)
-      writeFileSync(join(host.folder, 'from', `${index}.txt`), textOf(index));
-    const post = (path: string, body: object) =>
-      host.call(path, { method: 'POST', body: JSON.stringify(body), headers: JSON_TYPE });
-    await post('/archive', { paths: ['from'], to: 'all.zip', format: 'zip' });
-    await eventually(
-      'it is packed',
-      async () => existsSync(join(host.folder, 'all.zip')),
-      PATIENCE_MS,
-    );
-    const unpack = post('/unpack', { path: 'all.zip', to: 'to' }).catch(() => undefined);
-    const target = join(host.folder, 'to', 'from');
-    const count = (): number => (existsSync(target) ? readdirSync(target).length : 0);
-    await eventually('it unpacks', async () => count() > 3, PATIENCE_MS);
-    await host.kill('node');
-    await unpack;
-    const wholeIn = (folder: string): number => {
-      const names = readdirSync(folder);
-      for (const name of names)
-        assert.equal(readFileSync(join(folder, name), 'utf8'), textOf(Number.parseInt(name, 10)));
-      return names.length;
-    };
-    t.diagnostic(`${wholeIn(target)} of ${FILES} files when it was killed`);
-    await host.startNode();
-    await post('/unpack', { path: 'all.zip', to: 'to' });
-    await eventually('all are there', async () => count() === FILES, PATIENCE_MS);
-    await eventually('the job has ended', async () => {
-      const { data } = (await (await host.call('/jobs')).json()) as Jobs;
-      return data.every(({ state }) => state === 'done');
-    });
-    assert.equal(wholeIn(target), FILES);
-  });
+type Part = 'node' | 'control' | 'nats';
 
-  it('in the middle of moves loses no file and doubles none', async (t) => {
-    const host = await start(t);
-    for (const name of ['a', 'b']) mkdirSync(join(host.folder, name));
-    for (let index = 0; index < FILES; index += 1)
-      writeFileSync(join(host.folder, 'a', `${index}.txt`), textOf(index));
-    const moves = async (from: string, to: string): Promise<void> => {
-      const names = readdirSync(join(host.folder, from));
-      for (let at = 0; at < names.length; at += 50) {
-        const some = names.slice(at, at + 50);
-        const body = {
-          moves: some.map((name) => ({ from: `${from}/${name}`, to: `${to}/${name}` })),
-        };
-        await host.call('/move', {
-          method: 'POST',
-          body: JSON.stringify(body),
-          headers: JSON_TYPE,
-        });
-      }
-    };
-    const running = moves('a', 'b').catch(() => undefined);
-    await eventually(
-      'some were moved',
-      async () => readdirSync(join(host.folder, 'b')).length > 20,
-    );
-    await host.kill('node');
-    // A call that the node never answers is given up.
-    await Promise.race([running, delay(PATIENCE_MS, undefined, { ref: false })]);
-    const left = readdirSync(join(host.folder, 'a'));
-    const moved = readdirSync(join(host.folder, 'b'));
-    assert.equal(new Set([...left, ...moved]).size, FILES);
-    assert.equal(left.length + moved.length, FILES);
-    t.diagnostic(`${moved.length} of ${FILES} were moved when it was killed`);
-    await host.startNode();
-    await moves('a', 'b');
-    for (let index = 0; index < FILES; index += 1)
-      assert.equal(readFileSync(join(host.folder, 'b', `${index}.txt`), 'utf8'), textOf(index));
+/** Kills a part of a host, and starts it again once `between` has looked at what it left. */
+async function killed(host: FileHost, part: Part, between: () => Promise<void>): Promise<void> {
+  await host.kill(part);
+  await between();
+  if (part === 'node') await host.startNode();
+  else if (part === 'control') await host.startControl();
+  else await host.startNats();
+  await host.serving();
+}
+
+function post(host: FileHost, path: string, body: object): Promise<Response> {
+  return host.call(path, { method: 'POST', body: JSON.stringify(body), headers: JSON_TYPE });
+}
+
+/** The number of files in a folder, each of which is whole. */
+function wholeIn(folder: string): number {
+  const names = readdirSync(folder);
+  for (const name of names)
+    assert.equal(readFileSync(join(folder, name), 'utf8'), textOf(Number.parseInt(name, 10)));
+  return names.length;
+}
+
+/** Moves files one folder to another, fifty a call. */
+async function moveAll(host: FileHost, from: string, to: string): Promise<void> {
+  const names = readdirSync(join(host.folder, from));
+  for (let at = 0; at < names.length; at += 50) {
+    const some = names.slice(at, at + 50);
+    await post(host, '/move', {
+      moves: some.map((name) => ({ from: `${from}/${name}`, to: `${to}/${name}` })),
+    });
+  }
+}
+
+/** Until no job of the host runs. */
+async function jobsEnded(host: FileHost): Promise<void> {
+  const ended = async (): Promise<boolean> => {
+    const response = await host.call('/jobs').catch(() => null);
+    if (response?.status !== 200) return false;
+    const { data } = (await response.json()) as Jobs;
+    return data.every(({ state }) => state !== 'running');
+  };
+  await eventually('no job runs', ended, PATIENCE_MS);
+}
+
+async function unpackAcrossKill(t: TestContext, part: Part): Promise<void> {
+  const host = await start(t, { overNats: part === 'nats' });
+  mkdirSync(join(host.folder, 'from'));
+  for (let index = 0; index < FILES; index += 1)
+    writeFileSync(join(host.folder, 'from', `${index}.txt`), textOf(index));
+  await post(host, '/archive', { paths: ['from'], to: 'all.zip', format: 'zip' });
+  const isPacked = async (): Promise<boolean> => existsSync(join(host.folder, 'all.zip'));
+  await eventually('it is packed', isPacked, PATIENCE_MS);
+  const unpack = post(host, '/unpack', { path: 'all.zip', to: 'to' }).catch(() => undefined);
+  const target = join(host.folder, 'to', 'from');
+  const count = (): number => (existsSync(target) ? readdirSync(target).length : 0);
+  await eventually('it unpacks', async () => count() > 3, PATIENCE_MS);
+  await killed(host, part, async () => {
+    // A call that is never answered is given up.
+    await Promise.race([unpack, delay(PATIENCE_MS, undefined, { ref: false })]);
+    t.diagnostic(`${wholeIn(target)} of ${FILES} files when it was killed`);
   });
-});
+  await jobsEnded(host);
+  await post(host, '/unpack', { path: 'all.zip', to: 'to' });
+  await eventually('all are there', async () => count() === FILES, PATIENCE_MS);
+  await jobsEnded(host);
+  assert.equal(wholeIn(target), FILES);
+}
+
+async function moveAcrossKill(t: TestContext, part: Part): Promise<void> {
+  const host = await start(t, { overNats: part === 'nats' });
+  const inFolder = (name: string): string[] => readdirSync(join(host.folder, name));
+  for (const name of ['a', 'b']) mkdirSync(join(host.folder, name));
+  for (let index = 0; index < FILES; index += 1)
+    writeFileSync(join(host.folder, 'a', `${index}.txt`), textOf(index));
+  const running = moveAll(host, 'a', 'b').catch(() => undefined);
+  await eventually('some were moved', async () => inFolder('b').length > 20, PATIENCE_MS);
+  await killed(host, part, async () => {
+    await Promise.race([running, delay(PATIENCE_MS, undefined, { ref: false })]);
+  });
+  await running;
+  // The node may still be at what it was asked last.
+  const isEachOnce = async (): Promise<boolean> => {
+    const names = [...inFolder('a'), ...inFolder('b')];
+    return names.length === FILES && new Set(names).size === FILES;
+  };
+  await eventually('each file is there once', isEachOnce, PATIENCE_MS);
+  t.diagnostic(`${inFolder('b').length} of ${FILES} were moved when it was killed`);
+  await moveAll(host, 'a', 'b');
+  assert.equal(wholeIn(join(host.folder, 'b')), FILES);
+}
+
+for (const part of ['node', 'control', 'nats'] as const) {
+  describe(`${part} is killed`, {
+    skip: skipUnless(part === 'nats' ? ['postgres', 'nats-server'] : ['postgres']),
+  }, () => {
+    it('in the middle of an unpack, which leaves whole files alone, and is done again', (t) =>
+      unpackAcrossKill(t, part));
+
+    it('in the middle of moves, of which none loses a file or doubles one', (t) =>
+      moveAcrossKill(t, part));
+  });
+}
