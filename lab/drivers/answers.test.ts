@@ -37,6 +37,10 @@ for (const hook of HOOKS) {
     assert.deepEqual(next.answering(), new Map([[lan, hook]]));
     next.forwardAnswers(devices);
     assert.deepEqual(next.answering(), new Map([[lan, hook]]));
+    // A card may begin to remove VLAN tags.
+    const other = hook === 'tc' ? 'native' : 'tc';
+    next.forwardAnswers([{ ifindex: lan, hooks: [other] }]);
+    assert.deepEqual(next.answering(), new Map([[lan, other]]));
     // A device that gets a program of the early drop has protected hosts no more.
     assert.equal(next.attach(lan).mode, 'native');
     assert.equal(next.answering().size, 0);

@@ -21,9 +21,12 @@ export class AnswerLinks {
   /** Attaches to these devices and detaches from all others. */
   attach(devices: readonly AnswerDevice[], programFor: ProgramFor): void {
     const links = this.#links;
-    const wanted = new Set(devices.map(({ ifindex }) => ifindex));
-    for (const ifindex of links.devices())
-      if (!wanted.has(ifindex) || links.isDead(ifindex)) links.detach(ifindex);
+    const wanted = new Map(devices.map(({ ifindex, hooks }) => [ifindex, hooks]));
+    for (const ifindex of links.devices()) {
+      const hook = links.modeOf(ifindex);
+      const isWanted = hook !== null && wanted.get(ifindex)?.includes(hook) === true;
+      if (!isWanted || links.isDead(ifindex)) links.detach(ifindex);
+    }
     for (const { ifindex, hooks } of devices)
       if (!links.has(ifindex)) this.#attempt(() => links.attach(ifindex, programFor, hooks));
   }
