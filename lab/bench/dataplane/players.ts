@@ -51,22 +51,37 @@ export async function playersRows(say: Say): Promise<Row[]> {
   try {
     for (const name of ['router', 'network stack', 'fast path'] as const)
       subjects.push(await subjectOf(name));
-    const quiet = new Map<string, Played[]>();
-    const flooded = new Map<string, Played[]>();
-    for (let round = 0; round <= ROUNDS; round++)
-      for (const subject of subjects) {
-        const [before, during] = [await subject.play(), await playInFlood(subject, round === 0)];
-        if (round === 0) continue;
-        for (const [of, played] of [[quiet, before] as const, [flooded, during] as const])
-          of.set(subject.name, [...(of.get(subject.name) ?? []), played]);
-      }
-    for (const { name, edge } of subjects) {
-      const packets = (await edge?.reported())?.fastPath?.packets ?? 0;
-      say(`${name}: ${packets} packets by the fast path`);
-    }
+    // An attack goes on for a minute after its last packet.
+    const quiet = await interleaved(subjects, (subject) => subject.play());
+    await sayForwarded(subjects, say);
+    const flooded = await interleaved(subjects, playInFlood);
+    await sayForwarded(subjects, say);
     return [...rowsOf(quiet, 'without a flood', say), ...rowsOf(flooded, 'in a flood', say)];
   } finally {
     for (const subject of subjects) await subject.stop();
+  }
+}
+
+type Results = ReadonlyMap<string, readonly Played[]>;
+
+/** Round 0 warms up. */
+async function interleaved(
+  subjects: readonly Subject[],
+  play: (subject: Subject, isFirst: boolean) => Promise<Played>,
+): Promise<Results> {
+  const results = new Map<string, Played[]>(subjects.map(({ name }) => [name, []]));
+  for (let round = 0; round <= ROUNDS; round++)
+    for (const subject of subjects) {
+      const played = await play(subject, round === 0);
+      if (round > 0) results.get(subject.name)?.push(played);
+    }
+  return results;
+}
+
+async function sayForwarded(subjects: readonly Subject[], say: Say): Promise<void> {
+  for (const { name, edge } of subjects) {
+    const state = (await edge?.reported())?.fastPath;
+    if (state?.isOn === true) say(`${name}: ${state.packets} packets by the fast path`);
   }
 }
 
@@ -184,7 +199,7 @@ async function playerOn(
   };
 }
 
-function rowsOf(results: ReadonlyMap<string, readonly Played[]>, when: string, say: Say): Row[] {
+function rowsOf(results: Results, when: string, say: Say): Row[] {
   const router = results.get('router') ?? [];
   const of = (played: readonly Played[], field: 'half' | 'most'): number =>
     median(played.map((one) => one[field]));
