@@ -27,7 +27,7 @@ import { LOCAL } from './wire.ts';
 const ROUNDS = repeated(3);
 const PACKETS_TO_EACH = 40;
 const CHANGES = 2;
-const PROTECTED = ['203.0.0.0/8', '2001:db8:5::/48'];
+const PROTECTED = ['203.0.0.0/8', '2001:db8:5::/48'] as const;
 /** No other protocol is forwarded, so few of their packets are evaluated. */
 const OTHERS_ONE_IN = 10;
 const UDP = 17;
@@ -199,18 +199,16 @@ function edgeOf(t: TestContext, hook: Hook): ForwardingEdge | null {
   });
   enableForwarding(edge);
   for (const address of Object.values(LOCAL)) addAddress(edge, 'lo', address);
-  for (const [index, via] of ['198.51.99.2', '2001:db8:fe::2'].entries()) {
+  const hops = [
+    [4, 'lan', '198.51.99.2', PROTECTED[0]],
+    [6, 'lan', '2001:db8:fe::2', PROTECTED[1]],
+    [4, 'wan', '198.51.97.2', 'default'],
+    [6, 'wan', '2001:db8:fd::2', 'default'],
+  ] as const;
+  for (const [family, device, via, network] of hops) {
     const to = ['lladdr', '02:00:00:00:00:99', 'nud', 'permanent'];
-    edge.run('ip', 'neighbour', 'add', via, 'dev', 'lan', ...to);
-    edge.run(
-      'ip',
-      `-${index === 0 ? 4 : 6}`,
-      'route',
-      'add',
-      PROTECTED[index] as string,
-      'via',
-      via,
-    );
+    edge.run('ip', 'neighbour', 'add', via, 'dev', device, ...to);
+    edge.run('ip', `-${family}`, 'route', 'add', network, 'via', via);
   }
   const driver = driverWithin(edge, createKernelDriver({ pins: '', hooks: [hook] }));
   t.after(() => {
