@@ -197,9 +197,9 @@ export class EarlyDrop implements DeviceModes, DropSource {
     const { driver } = this.#options;
     try {
       this.#fastPath.suspend();
-      driver.forwardAnswers([]);
       this.#devices.remove();
       driver.watch([]);
+      driver.forwardAnswers([]);
     } catch (error) {
       this.#problem = `the early drop could not be detached: ${describeKernelError(error)}`;
     }
