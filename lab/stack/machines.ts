@@ -372,6 +372,15 @@ ${edges.join('\n')}
     return child?.exitCode === null && child.signalCode === null;
   }
 
+  /** Throws with the end of its log if a program has ended by itself. */
+  requireRunning(name: string): void {
+    if (this.#isRunning(name)) return;
+    const { exitCode, signalCode } = this.#programs.get(name)?.child ?? {};
+    throw new Error(
+      `${name} ended by itself (${exitCode ?? signalCode}):\n${this.logOf(name).slice(-4_000)}`,
+    );
+  }
+
   /** Ends a program with a signal, and waits for its end. */
   async end(name: string, signal: NodeJS.Signals): Promise<void> {
     const child = this.#programs.get(name)?.child;

@@ -62,7 +62,7 @@ export async function startStackFixture(
   }
 }
 
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 let lastPort = 20_000;
 
 /** A packet of a new flow, so that connection tracking has never seen it. */

@@ -86,7 +86,10 @@ describe('filters from the interface to the wire', { skip: whyNot() }, () => {
       const before = await game.received();
       await player.send(SERVER[4], port, 1, QUERY);
       await eventually('it is answered', async () => (await game.received()) === before + 1);
-      await eventually('the player plays', async () => (await played()) === 20);
+      await eventually('the player plays', async () => {
+        await player.send(SERVER[4], port, 1, QUERY);
+        return (await played()) >= 20;
+      });
       const playsMs = performance.now() - again;
       t.diagnostic(`live in ${Math.round(liveMs)} ms, plays again in ${Math.round(playsMs)} ms`);
     } finally {

@@ -50,6 +50,7 @@ export async function survives(
     await writing.stop();
     await guard.stop();
   }
+  machines.requireRunning('control');
   const { acknowledged, failed } = writing;
   const endedMs = performance.now();
   assert.ok(acknowledged.length > 50, `${acknowledged.length} writes in all`);
