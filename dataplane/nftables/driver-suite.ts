@@ -15,7 +15,10 @@ import {
   tableBlock,
 } from './table/render.ts';
 import { renderRewrite } from './table/rewrite.ts';
+import { numberOf } from './table/verdict-numbers.ts';
 
+/** A number that the address `203.0.113.10` does not have. */
+const NUMBER = numberOf('drop');
 const SETS = { version: '1', sets: {} };
 
 /** The guarantees of every driver. `fresh` returns one whose kernel has no Portcullis table. */
@@ -118,15 +121,26 @@ export function driverSuite(fresh: () => Driver): void {
     }
   });
 
+  it('rewrites a table of a version whose maps have verdicts instead of numbers', async () => {
+    const driver = fresh();
+    const layout = manyOf('203.0.113', '192.0.2.0/24');
+    await driver.apply(withoutNumbers(renderWhole(layout).text));
+    const there = await driver.objects();
+    assert.match(there?.get('map address4') ?? '', /ipv4_addr : verdict/);
+    const { text, sizes } = renderRewrite(layout, there ?? new Map());
+    await driver.apply(text);
+    assert.deepEqual(await driver.objects(), objectsOf(tableBlock(layout, sizes)));
+  });
+
   it('rejects a change of missing elements, missing chains, and a duplicate key', async () => {
     const driver = fresh();
     await driver.apply(renderWhole(layoutOf(allowing(443))).text);
     const none = { map: 'address4', removed: [], added: [] };
     const removed = ['192.0.2.9'];
-    const added = [['203.0.113.10', 'accept']] as const;
-    const nowhere = [['192.0.2.8', 'goto nowhere']] as const;
-    const good = { map: 'address4', removed: [], added: [['192.0.2.9', 'drop']] } as const;
-    for (const bad of [{ removed }, { added }, { added: nowhere }]) {
+    const added = [['203.0.113.10', NUMBER]] as const;
+    const nowhere = { map: 'learn4', added: [['192.0.2.8 . 53', 'goto nowhere']] } as const;
+    const good = { map: 'address4', removed: [], added: [['192.0.2.9', NUMBER]] } as const;
+    for (const bad of [{ removed }, { added }, nowhere]) {
       await assert.rejects(
         driver.change(changeOf([good, { ...none, ...bad }].slice('removed' in bad ? 1 : 0))),
         {
@@ -147,8 +161,8 @@ export function driverSuite(fresh: () => Driver): void {
     const layout = layoutOf(allowing(443));
     await driver.apply(renderWhole(layout).text);
     const bad = [
-      'add element inet portcullis address4 { 192.0.2.9 : drop }',
-      'add element inet portcullis address4 { 192.0.2.8 : goto nowhere }',
+      `add element inet portcullis address4 { 192.0.2.9 : ${NUMBER} }`,
+      'add element inet portcullis learn4 { 192.0.2.8 . 53 : goto nowhere }',
     ].join('\n');
     await assert.rejects(driver.apply(`${bad}\n`), (error) => {
       assert.ok(error instanceof DriverError);
@@ -186,6 +200,13 @@ function changeOf(elements: readonly MapChange[]): Change {
 function layoutOf(...policies: readonly Policy[]): Layout {
   const targets = new Map(policies.map((policy) => [policy.target, compilePolicy(policy)]));
   return planLayout(edgeRules(), targets, SETS);
+}
+
+function withoutNumbers(text: string): string {
+  return text
+    .replaceAll(' : classid;', ' : verdict;')
+    .replaceAll(/meta priority set (.*) map (@\w+) meta priority vmap @\w+/g, '$1 vmap $2')
+    .replaceAll(/ : [\da-f]+:[\da-f]+/g, ' : drop');
 }
 
 /** The number of addresses in the smallest map. */

@@ -53,13 +53,13 @@ export interface Change {
   } | null;
 }
 
-/** The changed elements of a verdict map or a set, in the syntax of nft. */
+/** The changed elements of a map or a set, in the syntax of nft. */
 export interface MapChange {
   readonly map: string;
   /** Interval maps only: deletes all present elements first. Keys added to an interval map may be ranges. */
   readonly flush?: boolean;
   readonly removed: readonly string[];
-  /** Key and verdict; null for the elements of a set. A key may end in its timeout: ` timeout 60s`. */
+  /** Key and verdict, or its number (`names.ts`); null for the elements of a set. A key may end in its timeout: ` timeout 60s`. */
   readonly added: readonly (readonly [string, string | null])[];
 }
 

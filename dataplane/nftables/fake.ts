@@ -1,5 +1,5 @@
 import { type Driver, DriverError } from './driver.ts';
-import { TABLE } from './names.ts';
+import { TABLE, verdictMapOf } from './names.ts';
 import { objectsOf } from './table/objects.ts';
 
 /**
@@ -7,7 +7,7 @@ import { objectsOf } from './table/objects.ts';
  * refuses of them (absent chains and elements, duplicate keys), and can be made to refuse more.
  */
 export interface FakeKernel extends Driver {
-  /** The verdict of each element `map key`; null without the table. */
+  /** The verdict of each element `map key`, also where the map has its number; null without the table. */
   elements(): ReadonlyMap<string, string> | null;
   /** Resolves to the next text that is applied. */
   nextApply(): Promise<string>;
@@ -44,7 +44,7 @@ export function createFakeKernel(): FakeKernel {
     lack: null,
     refuse: () => null,
     beforeApply: async () => {},
-    elements: () => table?.elements ?? null,
+    elements: () => table && withVerdicts(table.elements),
     probe: async () => fake.lack,
     apply: async (text) => {
       if (text === '') return;
@@ -70,11 +70,27 @@ export function createFakeKernel(): FakeKernel {
     },
     nextApply: () => new Promise((resolve) => waiting.push(resolve)),
     meddle: (change) => {
+      table &&= { ...table, elements: new Map(table.elements) };
       change(table?.elements ?? new Map());
       watching?.('deleted elements');
     },
   };
   return fake;
+}
+
+/** The results of `withVerdicts`. The elements of a table never change. */
+const resolved = new WeakMap<object, ReadonlyMap<string, string>>();
+
+function withVerdicts(elements: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  const known = resolved.get(elements);
+  if (known !== undefined) return known;
+  const verdictOf = (name: string, value: string): string => {
+    const verdicts = verdictMapOf(name.slice(0, name.indexOf(' ')));
+    return elements.get(`${verdicts} ${value}`) ?? value;
+  };
+  const all = new Map([...elements].map(([name, value]) => [name, verdictOf(name, value)]));
+  resolved.set(elements, all);
+  return all;
 }
 
 const fail = (at: number, why: string): never => {

@@ -35,6 +35,38 @@ export function dispatchMap(dispatch: Dispatch, family: Family): string {
   return DISPATCH_MAPS[family][dispatch];
 }
 
+/**
+ * The verdicts of numbered maps, by number. An element with a chain makes the kernel validate every element of every
+ * verdict map, so the maps that grow with the addresses have numbers, and only these small maps have chains. There are
+ * several, because the kernel refuses a chain that looks up a map in which it is itself.
+ */
+export const VERDICT_MAPS = [
+  'verdicts_address',
+  'verdicts_port',
+  'verdicts_source',
+  'verdicts_filter',
+] as const;
+const NUMBERED: ReadonlyMap<string, string> = new Map(
+  (['address', 'port', 'filter'] as const).flatMap((dispatch) =>
+    ([4, 6] as const).map((family) => [`${dispatch}${family}`, `verdicts_${dispatch}`] as const),
+  ),
+);
+
+/**
+ * The map with the verdicts of a numbered map; null for a map that has the verdicts itself. Maps of hooks that see what
+ * the host sends have them, because the number becomes the priority of the packet (`lookup`).
+ */
+export function verdictMapOf(map: string): string | null {
+  return NUMBERED.get(map) ?? (map.startsWith('source') ? 'verdicts_source' : null);
+}
+
+/** The type of the data in the declaration of a map. */
+export function dataType(map: string): string {
+  return verdictMapOf(map) === null ? 'verdict' : NUMBER_TYPE;
+}
+
+const NUMBER_TYPE = 'classid';
+
 /** A map for each combination of fields, prefix length and level in use. */
 export interface SourceMap {
   readonly family: Family;
@@ -78,6 +110,7 @@ export function keyType(name: string): string {
     const address = ADDRESS_TYPE[source.family];
     return [address, ...FIELD_TYPES[source.fields], address].join(' . ');
   }
+  if ((VERDICT_MAPS as readonly string[]).includes(name)) return NUMBER_TYPE;
   const family: Family = name.endsWith('4') ? 4 : 6;
   if (name === NAMED_SOURCES[family]) return SOURCE_FIELD;
   if (name.endsWith(`_prefix${family}`)) return ADDRESS_TYPE[family];
@@ -94,13 +127,25 @@ export function dispatchStatement(
   dispatch: Exclude<Dispatch, PortDispatch>,
   family: Family,
 ): string {
-  return `${key(family, DISPATCH_FIELDS[dispatch])} vmap @${dispatchMap(dispatch, family)}`;
+  return lookup(key(family, DISPATCH_FIELDS[dispatch]), dispatchMap(dispatch, family));
+}
+
+/**
+ * Looks up a verdict, or a number and then its verdict, in one rule, which ends if one is missing. In the text of nft,
+ * only a field of the packet leads from one lookup to the next. Hosts route by its mark; its priority does no harm
+ * (`table/verdict-numbers.ts`).
+ */
+function lookup(fields: string, map: string): string {
+  const verdicts = verdictMapOf(map);
+  if (verdicts === null) return `${fields} vmap @${map}`;
+  return `meta priority set ${fields} map @${map} meta priority vmap @${verdicts}`;
 }
 
 export function sourceStatement(map: SourceMap): string {
   const { family, fields, length } = map;
-  const mask = length === BITS[family] ? '' : ` & ${netmask(family, length)}`;
-  return `${key(family, fields)} . ${IP[family]} saddr${mask} vmap @${sourceMapName(map)}`;
+  const address = `${IP[family]} saddr`;
+  const source = length === BITS[family] ? address : `(${address} & ${netmask(family, length)})`;
+  return lookup(`${key(family, fields)} . ${source}`, sourceMapName(map));
 }
 
 /** The name if the grammar of nft has it, so that nothing depends on /etc/protocols. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { startTrial, edgeOff, edgeOn } from '../switch/switch-files.ts';
 import type { FakeKernel } from '@portcullis/dataplane/nftables/fake.ts';
+import { numberOf } from '@portcullis/dataplane/nftables/table/verdict-numbers.ts';
 import { opening, testEdge } from '../testing/control.ts';
 import { createMachineClock } from '../switch/machine-clock.ts';
 
@@ -201,7 +202,7 @@ describe('an edge agent with a state on disk', () => {
     await agent.stop();
     assert.match(
       readFileSync(path, 'utf8'),
-      new RegExp(`port4.*${A} \\. tcp \\. 80 : accept`, 's'),
+      new RegExp(`port4.*${A} \\. tcp \\. 80 : ${numberOf('accept')}`, 's'),
     );
     await start({ mode: 'observe' });
     assert.equal(existsSync(path), false);

@@ -18,6 +18,7 @@ import { type Bench, report } from './report.ts';
 import { replicasBench } from './control/replicas.ts';
 import { scaleBench } from './dataplane/scale.ts';
 import { syncBench } from './control/sync.ts';
+import { writesBench } from './dataplane/writes.ts';
 
 const BENCHES: readonly Bench[] = [
   attacksBench,
@@ -38,6 +39,7 @@ const BENCHES: readonly Bench[] = [
   replicasBench,
   scaleBench,
   syncBench,
+  writesBench,
 ];
 const root = join(import.meta.dirname, '..', '..');
 

@@ -25,7 +25,7 @@ const PAGES = [
   ...tabs(`/servers/${GAME.uuid}`, 'settings'),
   ...tabs('/settings', 'keys', 'members', 'webhooks', 'organisation'),
   '/account',
-  ...tabs('/operator', 'organisations', 'people', 'fleet', 'audit'),
+  ...tabs('/operator', 'organisations', 'people', 'fleet', 'protection', 'audit'),
   '/operator/acme',
   '/no-such-page',
 ];
@@ -34,6 +34,11 @@ const FORMS = [
   [`/addresses/${IP}?tab=geo`, 'Add a geo rule'],
   ['/settings', 'Create a key'],
   ['/settings?tab=webhooks', 'Add a webhook'],
+  ['/operator?tab=protection', 'Add baseline rules'],
+  ['/operator?tab=protection', 'Add a responder'],
+  ['/operator/acme', 'Add a group'],
+  ['/operator/acme', 'Add a geo rule'],
+  ['/operator/acme', 'Add blocked sources'],
 ] as const;
 
 /** Evaluated in the page: what is wider than its place, and what can be pressed but is cut or beyond the edge. */

@@ -39,6 +39,7 @@ const PAGES = [
   '/operator?tab=organisations',
   '/operator?tab=people',
   '/operator?tab=fleet',
+  '/operator?tab=protection',
   '/operator?tab=audit',
   '/operator/acme',
 ] as const;
@@ -332,7 +333,7 @@ describe('people, settings and operators in a browser', { skip: skipUnless(NEEDS
     await service.getByLabel('Number').fill('701');
     await service.getByLabel('Name').fill('comb');
     await service.getByRole('button', { name: 'Add a service' }).click();
-    await page.getByText('#701', { exact: true }).waitFor();
+    await page.getByRole('region', { name: 'Services' }).getByText('#701 comb').waitFor();
     await page.getByRole('button', { name: 'Give a prefix or address' }).click();
     const giving = page.getByRole('form', { name: 'Give a prefix or address' });
     await giving.getByLabel('Prefix or address').fill('198.19.7.0/24');
@@ -374,7 +375,7 @@ describe('people, settings and operators in a browser', { skip: skipUnless(NEEDS
     await page.getByRole('button', { name: 'Change spare' }).click();
     const change = page.getByRole('form', { name: 'Change spare' });
     await change.getByLabel('Memory, MiB').fill('4096');
-    await change.getByRole('button', { name: 'Change', exact: true }).click();
+    await change.getByRole('button', { name: 'Save the changes' }).click();
     await page.getByText('0 of 4,096 MiB memory given').waitFor();
 
     await page.goto(`${browser.url}/operator/hive`);

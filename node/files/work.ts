@@ -7,6 +7,8 @@ import type { Gate, Place } from './gate.ts';
 export interface Draft {
   readonly tmp: Folder;
   readonly name: string;
+  /** Whether it has its name, and nothing of it is left in the work folder. */
+  isPublished?: boolean;
 }
 
 /**
@@ -17,11 +19,12 @@ export async function withDraft<T>(gate: Gate, make: (draft: Draft) => Promise<T
   const tmp = await gate.work('tmp');
   const name = randomBytes(12).toString('hex');
   const { inUse } = gate.files;
+  const draft: Draft = { tmp, name };
   inUse.add(name);
   try {
-    return await make({ tmp, name });
+    return await make(draft);
   } finally {
-    await discard(gate, tmp, name);
+    if (draft.isPublished !== true) await discard(gate, tmp, name);
     inUse.delete(name);
   }
 }
@@ -43,8 +46,9 @@ export async function writeDraft(
 }
 
 /** Gives a draft its place, where nothing may be. It is on the disk when this resolves. */
-export async function publish({ tmp, name }: Draft, place: Place, replace = false): Promise<void> {
-  await tmp.move(name, place.folder, place.name, replace);
+export async function publish(draft: Draft, place: Place, replace = false): Promise<void> {
+  await draft.tmp.move(draft.name, place.folder, place.name, replace);
+  draft.isPublished = true;
   await place.folder.sync();
 }
 

@@ -1,4 +1,13 @@
-import { type BigIntStats, constants, lstatSync } from 'node:fs';
+import {
+  type BigIntStats,
+  closeSync,
+  constants,
+  fchown,
+  fstatSync,
+  fsync,
+  lstatSync,
+  openSync,
+} from 'node:fs';
 import {
   chmod,
   type FileHandle,
@@ -11,8 +20,13 @@ import {
   unlink,
 } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { renameToFree } from './rename.ts';
 
+const syncDescriptor = promisify(fsync);
+const giveDescriptor = promisify(fchown);
+/** The descriptor of a folder that is closed. */
+const CLOSED = -1;
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY, O_CREAT, O_EXCL } = constants;
 /** include/uapi/asm-generic/fcntl.h; Node has no name for it. Opens an entry of any type without touching it. */
 const O_PATH = 0o10000000;
@@ -51,53 +65,71 @@ export function refusedCode({ cause }: Refusal): string | undefined {
  * path is ever resolved: each name is opened from its parent's descriptor without following links (`/proc/self/fd` is the
  * directory itself, wherever it is moved). So the file that was checked is the file that is used.
  *
- * Node has no `openat`, so this needs a mounted `/proc`, and every open folder holds a descriptor. What it cannot give is
+ * Node has no `openat`, so this needs a mounted `/proc`, and every open folder holds a descriptor. Steps that only look names
+ * up are done at once: a path has many of them, and each would cost ten times as much through the pool of threads. What it cannot give is
  * one step for "if the file is still this one, replace it": between a check of an existing file and the rename over it a
  * game may write the file, and that write is lost.
  */
 export class Folder {
-  private readonly handle: FileHandle;
+  /** Negative once it is closed, because another file may have the number then. */
+  private descriptor: number;
 
-  private constructor(handle: FileHandle) {
-    this.handle = handle;
+  private constructor(descriptor: number) {
+    this.descriptor = descriptor;
   }
 
   /** Opens the server's own folder; the path to it is trusted, but the folder must not be a link. */
   static async open(path: string): Promise<Folder> {
-    return new Folder(await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+    return new Folder(openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
   }
 
   async close(): Promise<void> {
-    await this.handle.close();
+    const { descriptor } = this;
+    this.descriptor = CLOSED;
+    if (descriptor !== CLOSED) closeSync(descriptor);
   }
 
   /** A path of this directory, valid while it is open. */
   get path(): string {
-    return `/proc/self/fd/${this.handle.fd}`;
+    return `/proc/self/fd/${this.descriptor}`;
   }
 
   /** The same directory, with a descriptor of its own. */
   async again(): Promise<Folder> {
-    return new Folder(await open(`${this.path}/.`, O_RDONLY | O_DIRECTORY));
+    return new Folder(openSync(`${this.path}/.`, O_RDONLY | O_DIRECTORY));
   }
 
   /** Opens a subdirectory; with `make`, creates it if it is missing. Returns null if it is missing. */
   async enter(name: Name, make: { readonly owner: Owner | null } | null): Promise<Folder | null> {
     let made = false;
     for (;;) {
-      try {
-        const handle = await open(this.at(name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK);
-        if (made && make?.owner) await handle.chown(make.owner.uid, make.owner.gid);
-        return new Folder(handle);
-      } catch (error) {
-        if (codeOf(error) !== 'ENOENT') throw refusalOf(error, name);
-        // Created and deleted again by the game: not retried.
-        if (make === null || made) return null;
-      }
+      const found = this.enterNow(name);
+      if (found !== null && made && make?.owner) await found.give(make.owner, name);
+      // Created and deleted again by the game: not retried.
+      if (found !== null || make === null || made) return found;
       await mkdir(this.at(name), 0o755).catch((error: unknown) => {
         if (codeOf(error) !== 'EEXIST') throw refusalOf(error, name);
       });
       made = true;
+    }
+  }
+
+  /** Gives this folder to an owner, and closes it if that fails. */
+  private async give({ uid, gid }: Owner, name: Name): Promise<void> {
+    try {
+      await giveDescriptor(this.descriptor, uid, gid);
+    } catch (error) {
+      await this.close();
+      throw refusalOf(error, name);
+    }
+  }
+
+  private enterNow(name: Name): Folder | null {
+    try {
+      return new Folder(openSync(this.at(name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK));
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return null;
+      throw refusalOf(error, name);
     }
   }
 
@@ -108,16 +140,13 @@ export class Folder {
     });
     if (owner === null) return;
     const made = await this.enter(name, null);
-    try {
-      await made?.handle.chown(owner.uid, owner.gid);
-    } finally {
-      await made?.close();
-    }
+    await made?.give(owner, name);
+    await made?.close();
   }
 
   /** Whether there is an entry of this name, of any type: a link is one, wherever it leads. */
   async has(name: Name): Promise<boolean> {
-    return (await this.stat(name)) !== null;
+    return this.statNow(name) !== null;
   }
 
   /** The properties of an entry, of a link its own. Null if it is missing. */
@@ -155,14 +184,14 @@ export class Folder {
   async openFile(name: Name, owner: Owner | null): Promise<OpenFile | null> {
     let handle: FileHandle;
     try {
-      if (!(await lstat(this.at(name))).isFile()) throw new Refusal('it is not a regular file');
+      if (!lstatSync(this.at(name)).isFile()) throw new Refusal('it is not a regular file');
       handle = await open(this.at(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     } catch (error) {
       if (codeOf(error) === 'ENOENT') return null;
       throw refusalOf(error, name);
     }
     try {
-      const stat = await handle.stat({ bigint: true });
+      const stat = fstatSync(handle.fd, { bigint: true });
       if (!stat.isFile()) throw new Refusal('it is not a regular file');
       requireOwn(stat, owner);
       return { handle, stat };
@@ -280,7 +309,7 @@ export class Folder {
 
   /** Resolves when the names of this directory are on the disk. */
   async sync(): Promise<void> {
-    await this.handle.sync();
+    await syncDescriptor(this.descriptor);
   }
 
   private at(name: Name): Buffer {

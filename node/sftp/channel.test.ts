@@ -26,6 +26,8 @@ test('answers reads and writes in the order of the requests, in whatever order t
   const channel = new SftpChannel(wire as unknown as ssh2.SFTPWrapper, {
     maxWaiting: 16,
     hasRoom: () => true,
+    handles: 1,
+    answering: () => {},
     perform: () => {
       const one = Promise.withResolvers<SftpResult>();
       pending.push(one);
@@ -41,8 +43,8 @@ test('answers reads and writes in the order of the requests, in whatever order t
   for (const id of [3, 4]) wire.emit('WRITE', id, handle, 0, Buffer.alloc(1));
   assert.equal(pending.length, 4, 'they are done at once');
   const results: SftpResult[] = [
-    { kind: 'data', data: Buffer.alloc(1) },
-    { kind: 'data', data: null },
+    { kind: 'data', data: Buffer.alloc(1), isEnd: false },
+    { kind: 'data', data: null, isEnd: true },
     { kind: 'done' },
     { kind: 'refused', code: 'quota', reason: 'full' },
   ];

@@ -1,12 +1,21 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { FileRefusalCode } from '@portcullis/link/messages/files.ts';
 import ssh2 from 'ssh2';
+import { answerLimits, insideOf } from './limits-extension.ts';
 import type { SftpEntry, SftpOperation, SftpResult } from './messages.ts';
+import { ReadQueue } from './reads.ts';
 
 const { STATUS_CODE: STATUS } = ssh2.utils.sftp;
 /** The longest read that the library takes of OpenSSH. */
 const MAX_READ = 255 * 1024;
-const ROOM_MS = 5;
+/** The longest packet that the library reads, and what is around the bytes of a write. */
+const MAX_PACKET = 256 * 1024;
+const LIMITS = {
+  packetBytes: MAX_PACKET,
+  readBytes: MAX_READ,
+  writeBytes: MAX_PACKET - 1024,
+} as const;
+/** Bytes of answers that wait for the window of the client: they are sent at once when it opens. */
+const MAX_ANSWERS = 256 * 1024;
 
 const STATUS_OF: Readonly<Record<FileRefusalCode, number>> = {
   not_found: STATUS.NO_SUCH_FILE,
@@ -27,6 +36,10 @@ export interface ChannelOptions {
   readonly maxWaiting: number;
   /** Whether the client reads what it gets. */
   readonly hasRoom: () => boolean;
+  /** Files that may be open, as the client is told. */
+  readonly handles: number;
+  /** Called before an answer is sent, to send those of one moment together. */
+  readonly answering: () => void;
   readonly perform: (operation: SftpOperation) => Promise<SftpResult>;
   readonly takeHandle: () => boolean;
   readonly giveHandle: () => void;
@@ -34,18 +47,13 @@ export interface ChannelOptions {
   readonly end: () => void;
 }
 
-/** Parts of the library's channel that it does not show. */
-interface Inside {
-  /** Answers that wait for the client. */
-  readonly _buffer: readonly unknown[];
-  readonly _protocol: { exitStatus(channel: number, status: number): void };
-  readonly outgoing: { readonly id: number; readonly state: string };
-}
-
 /** SFTP version 3 on one channel: requests become operations, and their results answers. */
 export class SftpChannel {
   readonly #sftp: ssh2.SFTPWrapper;
   readonly #options: ChannelOptions;
+  readonly #reads: ReadQueue;
+  /** Set in the library, in place of its own, to learn that the window opened. */
+  #onWindow: (() => void) | undefined;
   /** Ends when all requests so far are answered. */
   #answered: Promise<void> = Promise.resolve();
   #waiting = 0;
@@ -54,6 +62,15 @@ export class SftpChannel {
   constructor(sftp: ssh2.SFTPWrapper, options: ChannelOptions) {
     this.#sftp = sftp;
     this.#options = options;
+    this.#reads = new ReadQueue({
+      hasRoom: () => options.hasRoom() && this.#waitingBytes() < MAX_ANSWERS,
+      perform: (read) => options.perform({ kind: 'read', ...read }),
+    });
+  }
+
+  /** Goes on with reads, when the client has taken answers. */
+  resume(): void {
+    this.#reads.resume();
   }
 
   /** Begins to answer. */
@@ -63,6 +80,7 @@ export class SftpChannel {
     this.#onOpenFiles();
     this.#onFolders();
     this.#onPaths();
+    this.#onExtended();
     this.#sftp.on('error', () => end());
     // The library would leave the channel open, and clients wait for its end.
     this.#sftp.on('end', () => {
@@ -76,36 +94,26 @@ export class SftpChannel {
       this.#open(id, { kind: 'open', path: resolvePath(path), flags });
     });
     this.#sftp.on('READ', (id, handle, offset, length) => {
-      const operation = {
-        kind: 'read',
-        handle: numberOf(handle),
-        offset,
-        length: Math.min(length, MAX_READ),
-      } as const;
-      this.#take(id, async () => {
-        const inside = insideOf(this.#sftp);
-        // A client that reads no answers makes no others. The library replaces its list of those that wait.
-        while (inside._buffer.length > 0 || !this.#options.hasRoom()) await delay(ROOM_MS);
-        return this.#options.perform(operation);
-      });
+      const read = { handle: numberOf(handle), offset, length: Math.min(length, MAX_READ) };
+      this.#take(id, () => this.#reads.read(read));
     });
     this.#sftp.on('WRITE', (id, handle, offset, data) => {
       const operation = { kind: 'write', handle: numberOf(handle), offset, data } as const;
-      this.#take(id, () => this.#options.perform(operation));
+      this.#take(id, () => this.#performOn(operation));
     });
   }
 
   #onOpenFiles(): void {
     this.#sftp.on('FSTAT', (id, handle) =>
-      this.#take(id, () => this.#options.perform({ kind: 'statOpen', handle: numberOf(handle) })),
+      this.#take(id, () => this.#performOn({ kind: 'statOpen', handle: numberOf(handle) })),
     );
     this.#sftp.on('FSETSTAT', (id, handle, { mode = null, size = null }: Attributes) => {
       const operation = { kind: 'setOpen', handle: numberOf(handle), mode, size } as const;
-      this.#take(id, () => this.#options.perform(operation));
+      this.#take(id, () => this.#performOn(operation));
     });
     this.#sftp.on('CLOSE', (id, handle) =>
       this.#take(id, async () => {
-        const result = await this.#options.perform({ kind: 'close', handle: numberOf(handle) });
+        const result = await this.#performOn({ kind: 'close', handle: numberOf(handle) });
         // One that is not known was never taken.
         const isKnown = result.kind !== 'refused' || result.code !== 'not_found';
         if (isKnown) this.#options.giveHandle();
@@ -161,6 +169,20 @@ export class SftpChannel {
     this.#sftp.on('SYMLINK', refuse);
   }
 
+  #onExtended(): void {
+    const { handles } = this.#options;
+    this.#sftp.on('EXTENDED', (id, name) => {
+      const request = { id, name };
+      if (!answerLimits(insideOf(this.#sftp), request, { ...LIMITS, handles }))
+        this.#sftp.status(id, STATUS.OP_UNSUPPORTED);
+    });
+  }
+
+  /** Work on an open file, which does not overtake the reads of it. */
+  #performOn(operation: SftpOperation & { readonly handle: number }): Promise<SftpResult> {
+    return this.#reads.follow(operation.handle, () => this.#options.perform(operation));
+  }
+
   #open(id: number, operation: SftpOperation): void {
     if (!this.#options.takeHandle()) {
       this.#sftp.status(id, STATUS.FAILURE, 'Too many files are open.');
@@ -169,6 +191,7 @@ export class SftpChannel {
     this.#take(id, async () => {
       const result = await this.#options.perform(operation);
       if (result.kind !== 'handle') this.#options.giveHandle();
+      else if (result.start !== undefined) this.#reads.opened(result.handle, result.start);
       return result;
     });
   }
@@ -200,6 +223,31 @@ export class SftpChannel {
   }
 
   #answer(id: number, result: SftpResult): void {
+    this.#options.answering();
+    this.#send(id, result);
+    this.#watchWindow();
+  }
+
+  /** The library sends answers that waited when the window of the client opens, and says nothing of it. */
+  #watchWindow(): void {
+    const inside = insideOf(this.#sftp);
+    const sendWaiting = inside._chunkcb;
+    if (sendWaiting === undefined || sendWaiting === this.#onWindow) return;
+    this.#onWindow = () => {
+      this.#options.answering();
+      sendWaiting.call(this.#sftp);
+      this.#watchWindow();
+      this.#reads.resume();
+    };
+    inside._chunkcb = this.#onWindow;
+  }
+
+  /** Bytes of answers that wait for the window of the client. */
+  #waitingBytes(): number {
+    return insideOf(this.#sftp)._buffer.reduce((sum, { length }) => sum + length, 0);
+  }
+
+  #send(id: number, result: SftpResult): void {
     const sftp = this.#sftp;
     switch (result.kind) {
       case 'handle': {
@@ -210,7 +258,7 @@ export class SftpChannel {
       }
       case 'data':
         if (result.data === null) sftp.status(id, STATUS.EOF);
-        else sftp.data(id, Buffer.from(result.data));
+        else sftp.data(id, asBuffer(result.data));
         return;
       case 'entry':
         sftp.attrs(id, attributesOf(result.entry));
@@ -229,8 +277,8 @@ export class SftpChannel {
   }
 }
 
-function insideOf(sftp: ssh2.SFTPWrapper): Inside {
-  return sftp as unknown as Inside;
+function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }
 
 interface Attributes {

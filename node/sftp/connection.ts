@@ -2,7 +2,9 @@ import type { Socket } from 'node:net';
 import type { SftpLogin } from '@portcullis/link/messages/sftp.ts';
 import ssh2 from 'ssh2';
 import type { SftpLimits, SftpOperation, SftpResult } from './messages.ts';
+import { prepareKeys } from './cipher-keys.ts';
 import { SftpChannel } from './channel.ts';
+import { announceLimits, insideOf } from './limits-extension.ts';
 
 export interface ConnectionOptions {
   readonly limits: SftpLimits;
@@ -18,6 +20,8 @@ export interface ConnectionOptions {
 const METHODS: ssh2.AuthenticationType[] = ['publickey', 'password'];
 /** A file manager that was left open. */
 const IDLE_MS = 3_600_000;
+/** Bytes of answers that wait for the network. */
+const MAX_UNSENT = 1024 * 1024;
 
 /** One connection: who it is of, and its SFTP channels. Everything else that SSH can do is refused. */
 export class SftpConnection {
@@ -29,6 +33,8 @@ export class SftpConnection {
   #bytes = 0;
   #handles = 0;
   #channels = 0;
+  readonly #open = new Set<SftpChannel>();
+  #isCorked = false;
   #isClosed = false;
 
   constructor(client: ssh2.Connection, socket: Socket, options: ConnectionOptions) {
@@ -37,6 +43,7 @@ export class SftpConnection {
     this.#socket = socket;
     this.#options = options;
     this.#source = socket.remoteAddress?.replace(/^::ffff:/, '') ?? '';
+    client.on('handshake', () => prepareKeys(client));
     client.on('authentication', (context) => {
       void this.#authenticate(context).catch(() => this.end());
     });
@@ -52,6 +59,9 @@ export class SftpConnection {
     client.on('error', () => this.end());
     socket.setTimeout(IDLE_MS, () => this.end());
     socket.once('close', () => this.#close());
+    socket.on('drain', () => {
+      for (const channel of this.#open) channel.resume();
+    });
   }
 
   end(): void {
@@ -111,9 +121,12 @@ export class SftpConnection {
 
   #begin(sftp: ssh2.SFTPWrapper): void {
     const { limits, perform } = this.#options;
+    announceLimits(insideOf(sftp));
     const channel = new SftpChannel(sftp, {
       maxWaiting: limits.requests,
-      hasRoom: () => this.#socket.writableLength < limits.bytes,
+      handles: limits.handles,
+      hasRoom: () => this.#socket.writableLength < MAX_UNSENT,
+      answering: () => this.#sendTogether(),
       perform: async (operation) => {
         if (operation.kind === 'write') return this.#write(operation);
         return perform(operation);
@@ -129,6 +142,19 @@ export class SftpConnection {
       end: () => this.end(),
     });
     channel.serve();
+    this.#open.add(channel);
+    sftp.once('close', () => this.#open.delete(channel));
+  }
+
+  /** A packet of the library is three writes. All of one moment are one, which the client reads at once. */
+  #sendTogether(): void {
+    if (this.#isCorked) return;
+    this.#isCorked = true;
+    this.#socket.cork();
+    setImmediate(() => {
+      this.#isCorked = false;
+      this.#socket.uncork();
+    });
   }
 
   /** Stops reading while too much waits to be written. */

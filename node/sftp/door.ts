@@ -4,6 +4,7 @@ import type { Log } from '@portcullis/core/log.ts';
 import { formatAddress, parseAddress } from '@portcullis/core/net/address.ts';
 import { MAX_SFTP_SESSIONS, type SftpOfNode } from '@portcullis/link/messages/sftp.ts';
 import type { ControlClient } from '../control-client.ts';
+import { releaseBytes } from '@portcullis/link/release-bytes.ts';
 import type { FileService } from '../files/service.ts';
 import { loadHostKey } from './host-key.ts';
 import { SftpActivity } from './activity.ts';
@@ -266,5 +267,7 @@ export class SftpDoor {
         ? ({ kind: 'refused', code: 'forbidden', reason: 'This connection has ended.' } as const)
         : await session.perform(operation);
     this.#send({ kind: 'result', id, result });
+    // The channel of the process has a copy.
+    if (result.kind === 'data' && result.data !== null) releaseBytes(result.data);
   }
 }

@@ -4,9 +4,9 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import type ssh2 from 'ssh2';
 import { HOSTILE_CASES } from '../files/testing/hostile-cases.ts';
-import { opened, outcome, TestDoor } from './testing/door.ts';
+import { lengthed, long, packetOf as packet, text, word } from './packets.ts';
+import { opened, outcome, rawChannel, TestDoor } from './testing/door.ts';
 import { SftpTestedDoor } from './testing/sftp-door.ts';
 
 const isRoot = process.getuid?.() === 0;
@@ -83,6 +83,32 @@ describe('a hostile client', () => {
       assert.equal(await outcome((done) => other.stat('a', done)), 'ok');
       client.destroy();
     }
+  });
+
+  it('gets no memory of the node by answers that it does not take', async (t) => {
+    const host = await new TestDoor(t).start();
+    const length = 255 * 1024;
+    host.files.put('large', Buffer.alloc(64 * 1024 * 1024));
+    const other = await host.sftp();
+    const channel = await rawChannel(await host.connect());
+    const before = host.processMib();
+    const open = packet(OPEN, word(0), text('large'), word(1), word(0));
+    const reads = Array.from({ length: 1_000 }, (_, id) =>
+      packet(READ, word(id + 1), lengthed(word(1)), long((id % 200) * length), word(length)),
+    );
+    channel.pause();
+    channel.write(Buffer.concat([INIT, open]));
+    // Its first answers, the version and the handle, are there.
+    while (channel.readableLength < 30) await delay(20);
+    channel.write(Buffer.concat(reads));
+    const most = [0];
+    // Its window is full.
+    while (channel.readableLength < 2 * 1024 * 1024) await delay(20);
+    for (let count = 0; count < 50; count += 1) {
+      assert.equal(await outcome((done) => other.stat('large', done)), 'ok');
+      most.push(host.processMib() - before);
+    }
+    assert.ok(Math.max(...most) < 64, `${Math.max(...most)} MiB`);
   });
 
   it('gets no memory of the node by folders that it leaves open', async (t) => {
@@ -170,34 +196,4 @@ function openIn(folder: string): number {
       return false;
     }
   }).length;
-}
-
-/** The channel of SFTP without the library on it. */
-function rawChannel(client: ssh2.Client): Promise<ssh2.ClientChannel> {
-  return new Promise((resolve, reject) =>
-    client.subsys('sftp', (error, channel) => {
-      if (error) return reject(error);
-      channel.on('error', () => undefined);
-      resolve(channel);
-    }),
-  );
-}
-
-function packet(type: number, ...parts: readonly Buffer[]): Buffer {
-  const body = Buffer.concat([Buffer.from([type]), ...parts]);
-  return Buffer.concat([word(body.length), body]);
-}
-
-function word(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32BE(value);
-  return bytes;
-}
-
-function text(value: string): Buffer {
-  return lengthed(Buffer.from(value));
-}
-
-function lengthed(bytes: Buffer): Buffer {
-  return Buffer.concat([word(bytes.length), bytes]);
 }

@@ -84,11 +84,19 @@ export type SftpOperation =
 
 export type SftpEntry = Pick<FileEntry, 'name' | 'type' | 'size' | 'modifiedAtMs' | 'mode'>;
 
+export interface ReadBytes {
+  readonly kind: 'data';
+  /** Null: the end of the file. */
+  readonly data: Uint8Array | null;
+  /** Whether the file ends behind them. */
+  readonly isEnd: boolean;
+}
+
 export type SftpResult =
   | { readonly kind: 'done' }
-  | { readonly kind: 'handle'; readonly handle: number }
-  /** Null: the end of the file. */
-  | { readonly kind: 'data'; readonly data: Uint8Array | null }
+  /** `start`: of a file that was opened to be read. */
+  | { readonly kind: 'handle'; readonly handle: number; readonly start?: ReadBytes }
+  | ReadBytes
   | { readonly kind: 'entry'; readonly entry: SftpEntry }
   /** Null: there are no more. */
   | { readonly kind: 'entries'; readonly entries: readonly SftpEntry[] | null }

@@ -11,7 +11,7 @@ import type { Gate } from '../files/gate.ts';
 import { FileRefusal } from '../files/refusal.ts';
 import type { FileService } from '../files/service.ts';
 import type { Done } from './activity.ts';
-import type { SftpEntry, SftpOperation, SftpResult } from './messages.ts';
+import type { ReadBytes, SftpEntry, SftpOperation, SftpResult } from './messages.ts';
 
 const READ = 0x01;
 const WRITE = 0x02;
@@ -19,6 +19,8 @@ const CREATE = 0x08;
 const TRUNCATE = 0x10;
 const EXCLUSIVE = 0x20;
 const MAX_READ = 256 * 1024;
+/** Bytes of a file that are sent with its handle. */
+const START_BYTES = 32 * 1024;
 /** Entries of one answer. */
 const PAGE = 100;
 /** Entries of a folder; more are not listed. */
@@ -125,8 +127,7 @@ export class SftpSession {
         return this.#openFile(operation.path, operation.flags);
       case 'read': {
         const { offset, length } = operation;
-        const data = await this.#file(operation.handle).read(offset, Math.min(length, MAX_READ));
-        return { kind: 'data', data };
+        return readPart(this.#file(operation.handle), offset, Math.min(length, MAX_READ));
       }
       case 'write':
         await this.#file(operation.handle).write(operation.offset, operation.data);
@@ -162,8 +163,7 @@ export class SftpSession {
   #openFile(text: string, flags: number): Promise<SftpResult> {
     const path = (flags & CREATE) === 0 ? pathOf(text) : newPathOf(text);
     return this.#use(async (gate) => {
-      if ((flags & WRITE) === 0)
-        return this.#keep({ file: await openToRead(gate, path), path: text });
+      if ((flags & WRITE) === 0) return this.#openToRead(gate, path, text);
       if ((flags & READ) !== 0) gate.require('file.read-content');
       const file = await openToWrite(gate, path, {
         create: (flags & CREATE) !== 0,
@@ -174,7 +174,16 @@ export class SftpSession {
     });
   }
 
-  #keep(open: OpenPath | OpenFolder): SftpResult {
+  /** Opens a file to read it, and reads its start, which is all of most files. */
+  async #openToRead(gate: Gate, path: FilePath, text: string): Promise<SftpResult> {
+    const file = await openToRead(gate, path);
+    const opened = this.#keep({ file, path: text });
+    // A read of the client words a failure.
+    const start = await readPart(file, 0, START_BYTES).catch(() => null);
+    return start === null ? opened : { ...opened, start };
+  }
+
+  #keep(open: OpenPath | OpenFolder): SftpResult & { readonly kind: 'handle' } {
     if ('entries' in open) {
       if (this.#held.count + open.entries.length > this.#held.limit)
         throw new FileRefusal(
@@ -289,6 +298,11 @@ async function remove(gate: Gate, text: string, isFolder: boolean): Promise<Sftp
     if (stat.isDirectory()) throw new FileRefusal('impossible', `${text} is a folder.`);
   }
   return only(await deleteFiles(gate, { kind: 'delete', paths: [text], forGood: false }));
+}
+
+async function readPart(file: OpenFile, offset: number, length: number): Promise<ReadBytes> {
+  const data = await file.read(offset, length);
+  return { kind: 'data', data, isEnd: data === null || file.endsAt(offset + data.length) };
 }
 
 /** The answer of an operation on one path. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -119,6 +120,35 @@ test('gives a client that asks for more than it takes all that it asked for', as
   assert.equal(await outcome((done) => sftp.fastGet('large', copy, options, done)), 'ok');
   assert.ok(readFileSync(copy).equals(large));
 });
+
+test('speaks its ciphers in both directions, also with new keys', async (t) => {
+  const host = await new TestDoor(t).start();
+  const bytes = randomBytes(300_000);
+  const algorithms: readonly ssh2.Algorithms[] = [
+    { cipher: ['aes128-gcm@openssh.com'] },
+    { cipher: ['aes256-gcm@openssh.com'] },
+    { cipher: ['aes128-ctr'], hmac: ['hmac-sha2-256-etm@openssh.com'] },
+    { cipher: ['aes256-ctr'], hmac: ['hmac-sha2-512'] },
+  ];
+  for (const one of algorithms) {
+    const client = await host.connect('right', one);
+    const sftp = await host.sftp(client);
+    for (const name of ['a', 'b']) {
+      assert.equal(await outcome((done) => sftp.writeFile(name, bytes, done)), 'ok');
+      const read = await new Promise((resolve, reject) =>
+        sftp.readFile(name, (error, content) => (error ? reject(error) : resolve(content))),
+      );
+      assert.ok(bytes.equals(read as Buffer));
+      const hasNewKeys = once(client, 'handshake');
+      (client as Rekeyed)._protocol.rekey();
+      await hasNewKeys;
+    }
+    client.end();
+  }
+});
+
+/** The library lets only servers ask for new keys. */
+type Rekeyed = ssh2.Client & { readonly _protocol: { rekey(): void } };
 
 test('what arrived of a new file stays when its client is lost, so that it can go on', async (t) => {
   const host = await new TestDoor(t).start();

@@ -1,7 +1,7 @@
 /** The pages with tabs; the first is shown where the address of the page names none. */
 export const TABS = {
   '/addresses/$ip': ['rules', 'filters', 'geo', 'drops', 'explain', 'history', 'edges'],
-  '/operator': ['organisations', 'people', 'fleet', 'audit'],
+  '/operator': ['organisations', 'people', 'fleet', 'protection', 'audit'],
   '/servers/$uuid': [
     'console',
     'files',

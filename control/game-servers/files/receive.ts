@@ -1,7 +1,10 @@
+import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { releaseWritten } from '@portcullis/link/release-bytes.ts';
 import type { Caller } from '../../access/index.ts';
 import type { CallOf } from '../../http/operations/handlers.ts';
 import type { Answer, LaterAnswer, Writing } from '../../http/operations/operation.ts';
+import { streamTurns } from '../../http/streams/turns.ts';
 import { invalidValue } from '../../problem.ts';
 import type { Attempt } from '../attempt.ts';
 import type { ServerRow } from '../store.ts';
@@ -51,7 +54,9 @@ async function passBytes(of: Streaming, upload: Upload, ending: AbortSignal): Pr
     const { request, response } = await openedStream(of, call, server, stream);
     response.writeHead(200, { 'content-type': 'application/octet-stream' });
     // Whatever cuts it off, the node knows how much it has, and why it took no more.
-    await pipeline(call.bytes ?? [], response, { signal: ending }).catch(() => request.destroy());
+    releaseWritten(response);
+    const passed = pipeline(call.bytes ?? [], inTurns(), response, { signal: ending });
+    await passed.catch(() => request.destroy());
     if (ending.aborted) throw lost('The upload was cut off. Go on from what was received.');
     const outcome = await waitForOutcome(of.calls, call, server, id);
     await attempt.close(outcomeOf(outcome));
@@ -62,4 +67,12 @@ async function passBytes(of: Streaming, upload: Upload, ending: AbortSignal): Pr
     if (ending.aborted) await attempt.close({ ok: false, message: 'The upload was cut off.' });
     throw error;
   }
+}
+
+/** Passes bytes on in turns with the other work of this process. */
+function inTurns(): Transform {
+  return new Transform({
+    transform: (chunk: Buffer, _encoding, done) =>
+      streamTurns.pass(chunk.length, () => done(null, chunk)),
+  });
 }

@@ -3,6 +3,7 @@ import type { FileAnswerOf } from '@portcullis/link/messages/files.ts';
 import { bytesTag, namesTag } from '../../http/operations/etag.ts';
 import type { CallOf } from '../../http/operations/handlers.ts';
 import type { BytesAnswer, ReplyHeaders } from '../../http/operations/operation.ts';
+import { streamTurns } from '../../http/streams/turns.ts';
 import type { ServerCall } from '../require-server.ts';
 import type { ServerRow } from '../store.ts';
 import { askNode, expectAnswer, loadReady } from './ask.ts';
@@ -142,7 +143,7 @@ function passOn({ request, response }: NodeStream, length: number | null): Reada
     transform(chunk: Buffer, _encoding, done) {
       if (left !== null) left -= chunk.length;
       if (left !== null && left < 0) done(lost('The node sent more than it announced.'));
-      else done(null, chunk);
+      else streamTurns.pass(chunk.length, () => done(null, chunk));
     },
     flush(done) {
       done(left === null || left === 0 ? null : lost('The node sent less than it announced.'));

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { releaseWritten } from '@portcullis/link/release-bytes.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { receiveWithoutLimit, refuseUnread } from '../input/body-time.ts';
 import { holdStream, type StreamLimits, type StreamRight } from './open-streams.ts';
@@ -39,6 +40,7 @@ export async function passBytes<R extends Passing<R>>(
     if (later !== undefined) return await later(ending.signal);
     ending.signal.addEventListener('abort', () => bytes?.destroy());
     reply.code(made.status).headers(made.headers);
+    releaseWritten(reply.raw);
     void reply.send(bytes);
     return null;
   } catch (error) {

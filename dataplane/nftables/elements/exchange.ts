@@ -3,16 +3,16 @@ import { bytesOf } from '../../kernel/netlink/conntrack.ts';
 import type { MapChange } from '../driver.ts';
 import { SOURCE_FIELD } from '../policy/named-sources.ts';
 import { stateType } from '../filters/state.ts';
-import { keyType, protocolNumber, TABLE_NAME } from '../names.ts';
+import { keyType, protocolNumber, TABLE_NAME, verdictMapOf } from '../names.ts';
 
 /**
  * Encodes element changes as nf_tables messages. nft loads every interval set of the table first, which takes 0.3 s for
  * one with the networks of a large country.
  *
- * Supported are verdict maps and plain sets whose key fields have the types below. Other changes go through nft.
+ * Supported are verdict maps, maps of numbers (`names.ts`) and plain sets whose key fields have the types below. Other changes go through nft.
  *
  *     message  = header of netlink (16) | header of netfilter (4) | table | set | elements
- *     elements = nested( element = nested( key = nested(value) , flags? , data = nested(verdict) , timeout? ) ... )
+ *     elements = nested( element = nested( key = nested(value) , flags? , data = nested(verdict | value) , timeout? ) ... )
  *
  * Source: include/uapi/linux/netfilter/nf_tables.h.
  */
@@ -65,7 +65,8 @@ export function encodeChanges(changes: readonly MapChange[], sequence: number): 
 interface Encoded {
   readonly key: Uint8Array;
   readonly end: boolean;
-  readonly verdict: Verdict | null;
+  /** A verdict or its number; null for the elements of a set. */
+  readonly data: Verdict | number | null;
   readonly seconds: number | null;
 }
 interface Verdict {
@@ -79,21 +80,20 @@ function elementsOf(change: MapChange): { removed: Encoded[]; added: Encoded[] }
   for (const text of change.removed) {
     const key = encodeKey(types, text);
     if (key === null) return null;
-    removed.push({ key, end: false, verdict: null, seconds: null });
+    removed.push({ key, end: false, data: null, seconds: null });
   }
   const added: Encoded[] = [];
-  for (const [entry, verdict] of change.added) {
+  const parse = verdictMapOf(change.map) === null ? parseVerdict : parseNumber;
+  for (const [entry, value] of change.added) {
     const [, text = entry, time] = TIMED.exec(entry) ?? [];
     const seconds = time === undefined ? null : Number(time);
-    const parsed = verdict === null ? null : parseVerdict(verdict);
+    const data = value === null ? null : parse(value);
     const keys = change.flush === true ? encodeRange(types, text) : [encodeKey(types, text)];
-    if ((parsed === null && verdict !== null) || keys === null) return null;
+    if ((data === null && value !== null) || keys === null) return null;
     for (const [index, key] of keys.entries()) {
       if (key === null) return null;
       added.push(
-        index === 0
-          ? { key, end: false, verdict: parsed, seconds }
-          : { key, end: true, verdict: null, seconds },
+        index === 0 ? { key, end: false, data, seconds } : { key, end: true, data: null, seconds },
       );
     }
   }
@@ -156,6 +156,11 @@ function parseVerdict(text: string): Verdict | null {
   return { code, chain };
 }
 
+function parseNumber(text: string): number | null {
+  const [, major = '', minor = ''] = /^([\da-f]{1,4}):([\da-f]{1,4})$/.exec(text) ?? [];
+  return major === '' ? null : Number.parseInt(major, 16) * 65_536 + Number.parseInt(minor, 16);
+}
+
 /** A growing buffer. Thousands of small buffers would cost more than the kernel's work. */
 class Writer {
   #bytes = Buffer.alloc(65_536);
@@ -213,22 +218,30 @@ class Writer {
     return begin;
   }
 
-  #element({ key, end, verdict, seconds }: Encoded): void {
+  #element({ key, end, data, seconds }: Encoded): void {
     const element = this.#open(LIST.element);
     const keyAt = this.#open(ELEMENT.key);
     this.#attribute(DATA.value, key);
     this.#close(keyAt);
     if (end) this.#number(ELEMENT.flags, INTERVAL_END);
-    if (verdict !== null) {
-      const data = this.#open(ELEMENT.data);
-      const nested = this.#open(DATA.verdict);
-      this.#number(VERDICT.code, verdict.code);
-      if (verdict.chain !== null) this.#text(VERDICT.chain, verdict.chain);
-      this.#close(nested);
-      this.#close(data);
-    }
+    if (data !== null) this.#data(data);
     if (seconds !== null) this.#milliseconds(ELEMENT.timeout, seconds * 1_000);
     this.#close(element);
+  }
+
+  #data(data: Verdict | number): void {
+    const at = this.#open(ELEMENT.data);
+    if (typeof data === 'number') {
+      // A number is in the byte order of the host: the kernel compares it with a field of the packet.
+      const value = this.#header(DATA.value, 4);
+      this.#bytes.writeUInt32LE(data, value);
+    } else {
+      const nested = this.#open(DATA.verdict);
+      this.#number(VERDICT.code, data.code);
+      if (data.chain !== null) this.#text(VERDICT.chain, data.chain);
+      this.#close(nested);
+    }
+    this.#close(at);
   }
 
   #open(type: number): number {

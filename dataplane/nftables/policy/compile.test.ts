@@ -98,7 +98,8 @@ describe('compiled policies', () => {
 });
 
 const TARGET = '203.0.113.10';
-const PORT_LOOKUP = 'ip daddr . meta l4proto . th dport vmap @port4';
+const PORT_LOOKUP =
+  'meta priority set ip daddr . meta l4proto . th dport map @port4 meta priority vmap @verdicts_port';
 
 function statementsOf(chains: CompiledTarget['chains']): (readonly string[])[] {
   return [...chains.values()].map(({ statements }) => statements);

@@ -8,7 +8,7 @@ import { countingChains } from '../filters/state.ts';
 import type { RenderedChain } from '../chain.ts';
 import type { EdgeRules } from './edge-rules.ts';
 import { deniedFlowChains, REPLIES } from './denied-flows.ts';
-import { declareDropCounters, dropChains } from './drop-counters.ts';
+import { declareDropCounters, dropChains, ruleDrop } from './drop-counters.ts';
 import {
   BEFORE_REASSEMBLY,
   declareFragmentState,
@@ -17,7 +17,7 @@ import {
   reassembledChains,
 } from './fragment-limits.ts';
 import type { Family } from '@portcullis/core/net/address.ts';
-import { dispatchStatement } from '../names.ts';
+import { dispatchMap, dispatchStatement, IP } from '../names.ts';
 import { PolicyError } from '../../compile/match.ts';
 
 /** After the conntrack lookup (-200), before Docker's DNAT (-100). */
@@ -120,6 +120,8 @@ const renderStage: Readonly<
   // the further lookups (compile.ts).
   baseline: (_, family) => [
     dispatchStatement('address', family),
+    // A write may have removed the verdict between both lookups. Such a packet must not take an open address.
+    `${IP[family]} daddr @${dispatchMap('address', family)} ${ruleDrop('denied')}`,
     dispatchStatement('prefix', family),
   ],
   'blocked-sources': () => [],

@@ -8,6 +8,7 @@ import { filterHooks } from '../filters/hooks.ts';
 import { filterIntervals } from '../filters/prefixes.ts';
 import { type Interval, intervalsOf } from '../policy/intervals.ts';
 import { type Dispatch, dispatchMap, PORT_DISPATCHES } from '../names.ts';
+import type { VerdictNumbers } from './verdict-numbers.ts';
 import { NO_REFERENCES, type ReferenceCounts, referencesAfter } from './reference-counts.ts';
 import type { EdgeRules } from './edge-rules.ts';
 
@@ -16,6 +17,8 @@ export interface Layout {
   readonly rules: EdgeRules;
   readonly targets: ReadonlyMap<string, CompiledTarget>;
   readonly chains: ReadonlyMap<string, Chain>;
+  /** The verdicts of each verdict map, by its name. */
+  readonly verdicts: ReadonlyMap<string, VerdictNumbers>;
   /** The number of elements of each hash map in use, by name. */
   readonly counts: ReadonlyMap<string, number>;
   /** The intervals of each interval map, by name. */
@@ -54,14 +57,27 @@ export function planLayout(
     before !== null && before.sourceSets === sourceSets && references.chains === known.chains
       ? before.sets
       : setsOf(references.chains, sourceSets, before);
+  const { numbers: verdicts } = references;
   let { elements } = references;
   for (const intervals of prefixes.values()) elements += intervals.length;
   const counts = new Map(
     HASHED.flatMap((dispatch) => FAMILIES.map((family) => [dispatchMap(dispatch, family), 0])),
   );
   for (const [map, count] of references.counts) counts.set(map, count);
+  for (const [map, numbers] of verdicts) counts.set(map, numbers.size);
   const chains = references.chains.with(filterHooks(rules, counts, prefixes, before));
-  return { rules, targets, chains, counts, prefixes, sets, sourceSets, elements, references };
+  return {
+    rules,
+    targets,
+    chains,
+    verdicts,
+    counts,
+    prefixes,
+    sets,
+    sourceSets,
+    elements,
+    references,
+  };
 }
 
 function prefixesOf(

@@ -89,6 +89,43 @@ describe('the text of a change', () => {
     assert.equal(renderDelta(before, others, [], sizes), null);
   });
 
+  it('names no chain in the elements of an address, so that the kernel does not validate the others', () => {
+    const shut = policy('203.0.113.20', [rule('deny', 'any', null)]);
+    const before = layout([shut]);
+    const whole = renderWhole(before);
+    const after = layout([shut, HOST]);
+    const delta = renderDelta(before, after, after.targets.keys(), whole.sizes);
+    const { prepare, elements } = delta?.steps ?? { prepare: '', elements: [] };
+    const values = elements.flatMap(({ added }) => added.map(([, value]) => value));
+    const numbers = values.filter((value) => value !== null);
+    assert.ok(numbers.length > 5);
+    assert.deepEqual(
+      numbers.filter((value) => !/^[\da-f]+:[\da-f]+$/.test(value)),
+      [],
+    );
+    // Their verdicts are there before.
+    for (const value of numbers)
+      assert.ok(`${whole.text}${prepare}`.includes(`${value} : `), value);
+    // Hosts use the mark of a packet.
+    assert.doesNotMatch(`${whole.text}${prepare}`, /meta mark set/);
+    const back = renderDelta(after, before, after.targets.keys(), delta?.sizes ?? new Map());
+    assert.equal(back?.steps?.prepare, '');
+    assert.match(back?.steps?.cleanup ?? '', /^delete element inet portcullis verdicts_/);
+  });
+
+  it('does not exist if a number would mean another verdict', () => {
+    const before = layout([HOST]);
+    const { sizes } = renderWhole(before);
+    const ports = before.verdicts.get('verdicts_port') ?? new Map<string, string>();
+    const [one = '', other = ''] = [...ports.keys()];
+    const exchanged = new Map(ports)
+      .set(one, ports.get(other) ?? '')
+      .set(other, ports.get(one) ?? '');
+    const after = { ...before, verdicts: new Map(before.verdicts).set('verdicts_port', exchanged) };
+    assert.notEqual(one, other);
+    assert.equal(renderDelta(before, after, [], sizes), null);
+  });
+
   it('refills the device chains if only these change', () => {
     const before = layout([HOST]);
     const { sizes } = renderWhole(before);

@@ -12,11 +12,15 @@ import {
   ADDRESS_TYPE,
   CONNECTIONS_TABLE,
   COUNTER_TABLE,
+  dataType,
   keyType,
   PASSED_TABLE,
   TABLE,
+  VERDICT_MAPS,
+  verdictMapOf,
 } from '../names.ts';
 import { sourcesOf } from './reference-counts.ts';
+import { verdictChanges } from './verdict-numbers.ts';
 
 /**
  * The declared sizes of maps. The kernel allocates a hash table of that size once. So a map that exceeds it is created
@@ -30,6 +34,8 @@ export interface RenderedWhole {
 }
 
 const SMALLEST_MAP = 128;
+/** The number of verdicts for which there is capacity from the start: few need a whole rewrite then. */
+const MIN_VERDICTS = 600;
 /** The largest load factor of the kernel's hash table. */
 const MAX_LOAD = 0.75;
 /** Spare capacity. A larger table would use the CPU caches less well. */
@@ -41,7 +47,7 @@ const ELEMENTS_PER_COMMAND = 4096;
  * are lost.
  */
 export function renderWhole(layout: Layout): RenderedWhole {
-  const sizes = new Map([...layout.counts].map(([map, count]) => [map, sizeFor(count)]));
+  const sizes = new Map([...layout.counts].map(([map, count]) => [map, sizeOf(map, count)]));
   const head = [`add table ${TABLE}`, `delete table ${TABLE}`];
   return { text: linesOf([...head, ...tableBlock(layout, sizes), ...fillAll(layout)]), sizes };
 }
@@ -69,7 +75,11 @@ export function fillAll(layout: Layout): string[] {
   return [
     ...fillSets(layout),
     ...FAMILIES.flatMap((family) => fillNamedSources(layout, family)),
-    ...addElements([...layout.targets.values()].flatMap((target) => target.elements)),
+    ...elementCommands(verdictElements(layout)),
+    ...addElements(
+      [...layout.targets.values()].flatMap((target) => target.elements),
+      layout,
+    ),
     ...[...layout.prefixes].flatMap(([map, intervals]) => addPrefixes(map, intervals)),
   ];
 }
@@ -88,10 +98,10 @@ export function renderWholeParts(layout: Layout): { parts: Iterable<string>; siz
     for (const target of layout.targets.values()) {
       for (const element of target.elements) some.push(element);
       if (some.length < ELEMENTS_PER_COMMAND) continue;
-      yield `${addElements(some).join('\n')}\n`;
+      yield linesOf(addElements(some, layout));
       some = [];
     }
-    if (some.length > 0) yield `${addElements(some).join('\n')}\n`;
+    if (some.length > 0) yield linesOf(addElements(some, layout));
   };
   return { parts: elements(), sizes };
 }
@@ -109,7 +119,8 @@ export function renderDelta(
 ): RenderedDelta | null {
   const base = baseChanges(before, after);
   const nextSizes = sizesAfter(sizes, after);
-  if (base === null || nextSizes === null) return null;
+  const verdicts = verdictsBetween(before, after);
+  if (base === null || nextSizes === null || verdicts === null) return null;
   const refilled = refillSets(before, after);
   const prepare = linesOf([
     ...newIn(after.sets, before.sets).flatMap(([name, set]) => [
@@ -121,6 +132,7 @@ export function renderDelta(
     ),
     ...refilled,
     ...addChains(newIn(after.chains, before.chains)),
+    ...elementCommands(verdicts.map((change) => ({ ...change, removed: [] }))),
   ]);
   const elements = [
     ...elementChanges(before, after, changed),
@@ -131,6 +143,7 @@ export function renderDelta(
   ];
   const dead = newIn(before.chains, after.chains);
   const cleanup = linesOf([
+    ...elementCommands(verdicts.map((change) => ({ ...change, added: [] }))),
     // All rules are deleted before the first chain, because chains refer to each other.
     ...dead.map(([name]) => `flush chain ${TABLE} ${name}`),
     ...dead.map(([name]) => `delete chain ${TABLE} ${name}`),
@@ -149,7 +162,7 @@ export function renderDelta(
 function sizesAfter(sizes: Sizes, { counts }: Layout): Sizes | null {
   const next = new Map(sizes);
   for (const [map, count] of counts) {
-    const size = sizes.get(map) ?? sizeFor(count);
+    const size = sizes.get(map) ?? sizeOf(map, count);
     if (count > size) return null;
     next.set(map, size);
   }
@@ -239,10 +252,12 @@ function elementChanges(before: Layout, after: Layout, changed: Iterable<string>
     const old = elementsByKey(before.targets.get(target));
     const now = elementsByKey(after.targets.get(target));
     for (const [id, { map, key, verdict }] of old) {
+      // A verdict has the same number before and after.
       if (now.get(id)?.verdict !== verdict) of(map).removed.push(key);
     }
-    for (const [id, { map, key, verdict }] of now) {
-      if (old.get(id)?.verdict !== verdict) of(map).added.push([key, verdict]);
+    for (const [id, element] of now) {
+      if (old.get(id)?.verdict === element.verdict) continue;
+      of(element.map).added.push([element.key, valueOf(element, after)]);
     }
   }
   return [...changes.values()].toSorted((a, b) => (a.map < b.map ? -1 : 1));
@@ -290,12 +305,39 @@ function addPrefixes(map: string, intervals: readonly Interval[]): string[] {
   return batches(entries).map((batch) => addCommand(map, batch));
 }
 
-function addElements(elements: readonly Element[]): string[] {
+function verdictElements({ verdicts }: Layout): MapChange[] {
+  return [...verdicts].map(([map, numbers]) => {
+    const all = [...numbers].toSorted(byName);
+    return { map, removed: [], added: all.map(([verdict, number]) => [number, verdict] as const) };
+  });
+}
+
+/** Returns null if a number would change its meaning. */
+function verdictsBetween(before: Layout, after: Layout): MapChange[] | null {
+  const changes: MapChange[] = [];
+  for (const [map, numbers] of after.verdicts) {
+    const change = verdictChanges(before.verdicts.get(map) ?? new Map(), numbers);
+    if (change === null) return null;
+    changes.push({ map, ...change });
+  }
+  return changes;
+}
+
+/** The data of an element: its verdict, or the number of it. */
+function valueOf({ map, verdict }: Element, { verdicts }: Pick<Layout, 'verdicts'>): string {
+  const numbered = verdictMapOf(map);
+  if (numbered === null) return verdict;
+  const number = verdicts.get(numbered)?.get(verdict);
+  if (number === undefined) throw new RangeError(`the verdict ${verdict} has no number`);
+  return number;
+}
+
+function addElements(elements: readonly Element[], layout: Pick<Layout, 'verdicts'>): string[] {
   const byMap = new Map<string, string[]>();
-  for (const { map, key, verdict } of elements) {
-    const entries = byMap.get(map) ?? [];
-    entries.push(`${key} : ${verdict}`);
-    byMap.set(map, entries);
+  for (const element of elements) {
+    const entries = byMap.get(element.map) ?? [];
+    entries.push(`${element.key} : ${valueOf(element, layout)}`);
+    byMap.set(element.map, entries);
   }
   return [...byMap]
     .toSorted(byName)
@@ -354,7 +396,7 @@ function declareMap(map: string, size: number): string[] {
 }
 
 function mapType(map: string, size: number): string {
-  return `type ${keyType(map)} : verdict; size ${size};`;
+  return `type ${keyType(map)} : ${dataType(map)}; size ${size};`;
 }
 
 function declarePrefixMap(map: string): string[] {
@@ -380,7 +422,11 @@ function batches<T>(entries: readonly T[]): T[][] {
   );
 }
 
-export function sizeFor(count: number): number {
+export function sizeOf(map: string, count: number): number {
+  return sizeFor(VERDICT_MAPS.some((one) => one === map) ? Math.max(count, MIN_VERDICTS) : count);
+}
+
+function sizeFor(count: number): number {
   let buckets = SMALLEST_MAP;
   while (buckets * MAX_LOAD < count * SPARE_RATIO) buckets *= 2;
   return buckets * MAX_LOAD;

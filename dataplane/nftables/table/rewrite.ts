@@ -1,7 +1,7 @@
 import { TABLE } from '../names.ts';
 import type { Layout } from './layout.ts';
 import { objectsOf, type TableObjects } from './objects.ts';
-import { fillAll, linesOf, type RenderedWhole, sizeFor, type Sizes, tableBlock } from './render.ts';
+import { fillAll, linesOf, type RenderedWhole, sizeOf, type Sizes, tableBlock } from './render.ts';
 
 /**
  * The sets of limits. An element holds the rate of the rule that created it, so a rewrite empties these sets. All other
@@ -60,7 +60,7 @@ function sizesFrom({ counts }: Layout, there: TableObjects): Sizes {
   return new Map(
     [...counts].map(([map, count]) => {
       const size = Number(/ size (\d+);/.exec(there.get(`map ${map}`) ?? '')?.[1] ?? 0);
-      const needed = sizeFor(count);
+      const needed = sizeOf(map, count);
       return [
         map,
         size >= count && size <= MAX_CAPACITY_RATIO * needed && size > 0 ? size : needed,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { createLibraryDriver } from '@portcullis/dataplane/nftables/library.ts';
 import { openRuleset } from '@portcullis/dataplane/nftables/ruleset.ts';
+import { numberOf } from '@portcullis/dataplane/nftables/table/verdict-numbers.ts';
 import { watched } from '@portcullis/dataplane/nftables/watch.ts';
 import { opening, testEdge, type TestEdge } from '@portcullis/edge/testing/control.ts';
 import { type Namespace, Network } from '../../stack/netns.ts';
@@ -48,9 +49,8 @@ async function prepare(t: TestContext, hosts: number, early: boolean): Promise<R
 function openPorts(namespace: Namespace): Map<string, string[]> {
   const listed = namespace.run('nft', 'list', 'map', 'inet', 'portcullis', 'port4');
   const ports = new Map<string, string[]>();
-  for (const [, host = '', port = ''] of listed.matchAll(
-    /([\d.]+) \. tcp \. (\d+)[^,:]*: accept/g,
-  )) {
+  const open = new RegExp(`([\\d.]+) \\. tcp \\. (\\d+)[^,:]*: ${numberOf('accept')}\\b`, 'g');
+  for (const [, host = '', port = ''] of listed.matchAll(open)) {
     ports.set(host, [...(ports.get(host) ?? []), port]);
   }
   return ports;

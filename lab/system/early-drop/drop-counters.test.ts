@@ -109,6 +109,17 @@ for i in range(${FLOOD}): s.send(b'x')`,
     );
   });
 
+  it('are those packets too whose verdict is missing: such an address is not open', async () => {
+    edge.run('nft', 'flush', 'map', 'inet', 'portcullis', 'verdicts_address');
+    send(SHUT, 4);
+    send(OPEN, 2);
+    const { entries } = await drops.read();
+    assert.deepEqual(
+      entries.map(({ target, packets }) => [target, packets]),
+      [[SHUT, 4]],
+    );
+  });
+
   it('are none where the table is gone, and begin anew with another', async () => {
     edge.run('nft', 'delete', 'table', 'inet', 'portcullis');
     assert.deepEqual((await drops.read()).entries, []);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Driver } from '@portcullis/dataplane/nftables/driver.ts';
 import { createLibraryDriver } from '@portcullis/dataplane/nftables/library.ts';
+import { numberOf } from '@portcullis/dataplane/nftables/table/verdict-numbers.ts';
 import { opening, testEdge } from '@portcullis/edge/testing/control.ts';
 import { type Namespace, Network } from '../../stack/netns.ts';
 import { require } from '../../requirements.ts';
@@ -21,7 +22,8 @@ const manyPorts = (target: string, count: number) => {
 /** Open ports in the kernel, such as `203.0.113.10 tcp 443`. */
 function openPorts(namespace: Namespace): string[] {
   const listed = namespace.run('nft', 'list', 'map', 'inet', 'portcullis', 'port4');
-  return [...listed.matchAll(/([\d.]+) \. (\w+) \. (\d+)[^,:]*: accept/g)]
+  const open = new RegExp(`([\\d.]+) \\. (\\w+) \\. (\\d+)[^,:]*: ${numberOf('accept')}\\b`, 'g');
+  return [...listed.matchAll(open)]
     .map(([, address, protocol, port]) => `${address} ${protocol} ${port}`)
     .toSorted();
 }

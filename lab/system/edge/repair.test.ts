@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { numberOf } from '@portcullis/dataplane/nftables/table/verdict-numbers.ts';
 import { EDGE_DEVICE, SERVER } from '../../stack/internet.ts';
 import {
   startStackFixture,
@@ -13,6 +14,7 @@ import { remakeUplink, restoreUplink } from './uplink.ts';
 const WITHIN_MS = 15_000;
 const [DENIED, ALLOWED] = [19, 27_015];
 const FAMILIES = [4, 6] as const;
+const ACCEPT = numberOf('accept');
 
 let fixture: StackFixture;
 
@@ -47,7 +49,7 @@ describe('changes of our table by other processes', { skip: whyNot() }, () => {
     'the base chain has its policy changed':
       'add chain inet portcullis prerouting { policy drop; }',
     'one element is deleted': `delete element inet portcullis port4 { ${SERVER[4]} . udp . ${DENIED} }`,
-    'one element says something else': `delete element inet portcullis port4 { ${SERVER[4]} . udp . ${DENIED} }; add element inet portcullis port4 { ${SERVER[4]} . udp . ${DENIED} : accept }`,
+    'one element says something else': `delete element inet portcullis port4 { ${SERVER[4]} . udp . ${DENIED} }; add element inet portcullis port4 { ${SERVER[4]} . udp . ${DENIED} : ${ACCEPT} }`,
     'an element opens everything': `delete element inet portcullis port6 { ${SERVER[6]} . udp . ${DENIED} }; delete element inet portcullis port6 { ${SERVER[6]} . udp . 20 }`,
   };
   for (const [deed, command] of Object.entries(DEEDS)) {
@@ -84,7 +86,7 @@ describe('changes of our table by other processes', { skip: whyNot() }, () => {
     for (let round = 0; round < 3; round++) {
       const was = content();
       // A rule that no packet here matches.
-      internet.edge.run('nft', 'add element inet portcullis address4 { 192.0.2.250 : accept }');
+      internet.edge.run('nft', `add element inet portcullis address4 { 192.0.2.250 : ${ACCEPT} }`);
       assert.notEqual(content(), was);
       await eventually('it is gone again', async () => content() === was);
     }

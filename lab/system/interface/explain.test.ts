@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { deleteElement, mapShapeOf } from '@portcullis/dataplane/kernel/bpf/bpf.ts';
+import { numberOf } from '@portcullis/dataplane/nftables/table/verdict-numbers.ts';
 import { keysOf, withMapsOf } from '../../kernel/bpf-maps.ts';
 import { CLIENT, SERVER } from '../../stack/internet.ts';
 import { missing } from '../../requirements.ts';
@@ -15,6 +16,7 @@ import {
 
 const DENIED = 5353;
 const ROUNDS = 5;
+const ACCEPT = numberOf('accept');
 
 const lacking = whyNot() || missing(['bpf']);
 if (lacking !== null && process.env['PORTCULLIS_TEST_REQUIRE'] === 'all') {
@@ -43,7 +45,7 @@ describe('explain, while another process changes the kernel of an edge', {
       nft(`delete element inet portcullis port4 { ${element} }`),
     'an element of our table says something else': () =>
       nft(
-        `delete element inet portcullis port4 { ${element} }; add element inet portcullis port4 { ${element} : accept }`,
+        `delete element inet portcullis port4 { ${element} }; add element inet portcullis port4 { ${element} : ${ACCEPT} }`,
       ),
     'our table is deleted': () => nft('delete table inet portcullis'),
     'an element of a map of the early drop is deleted': () => assert.ok(deleteEarlyElements() > 0),

@@ -187,11 +187,11 @@ describe('hostile archives', () => {
     const begun = await files.call(unpacking('many.tar'), undefined, 20);
     assert.ok(begun === null || begun.kind === 'job');
     const { jobs } = await files.ok('jobs', { kind: 'listJobs' });
+    const out = join(files.folder, 'out');
+    while (!existsSync(out) || readdirSync(out).length === 0) await delay(1);
     const { job } = await files.ok('job', { kind: 'cancelJob', id: jobs[0]?.id ?? '' });
     assert.ok(['cancelled', 'done'].includes(job.state), job.state);
-    const out = join(files.folder, 'out');
-    const made = existsSync(out) ? readdirSync(out) : [];
-    for (const name of made) assert.equal(lstatSync(join(out, name)).size, 20_000);
+    for (const name of readdirSync(out)) assert.equal(lstatSync(join(out, name)).size, 20_000);
     while (readdirSync(join(files.folder, '.portcullis/tmp')).length > 0) await delay(5);
   });
 });

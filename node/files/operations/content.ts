@@ -91,7 +91,7 @@ export async function exists(gate: Gate, path: FilePath): Promise<boolean> {
 
 /** The regular file at a place; null if there is nothing. Throws for anything else. */
 export async function present({ path, folder, name }: Place) {
-  const stat = await folder.stat(name);
+  const stat = folder.statNow(name);
   if (stat === null) return null;
   if (!stat.isFile()) {
     const what = stat.isDirectory() ? 'a folder' : stat.isSymbolicLink() ? 'a link' : 'no file';

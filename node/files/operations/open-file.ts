@@ -1,3 +1,4 @@
+import { fstatSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { type FilePath, formatPath } from '@portcullis/core/game-servers/files/path.ts';
 import type { FileRight } from '@portcullis/core/access/server-rights.ts';
@@ -23,6 +24,8 @@ export interface OpenFile {
   readonly right: FileRight;
   /** Null: the end of the file. */
   read(offset: number, length: number): Promise<Buffer | null>;
+  /** Whether the file ends here now. */
+  endsAt(offset: number): boolean;
   write(offset: number, bytes: Uint8Array): Promise<void>;
   setSize(size: number): Promise<void>;
   setMode(mode: number): void;
@@ -60,6 +63,10 @@ class ReadFile implements OpenFile {
     const bytes = Buffer.allocUnsafe(length);
     const { bytesRead } = await this.#handle.read(bytes, 0, length, offset);
     return bytesRead === 0 ? null : bytes.subarray(0, bytesRead);
+  }
+
+  endsAt(offset: number): boolean {
+    return fstatSync(this.#handle.fd).size <= offset;
   }
 
   async write(): Promise<void> {
@@ -114,8 +121,8 @@ export async function openToWrite(
   const right = before === null ? 'file.create' : 'file.update';
   gate.require(right);
   const opened = Promise.withResolvers<DraftFile>();
-  const work = withDraft(gate, async ({ tmp, name }) => {
-    const handle = await gate.about(path, () => tmp.create(name));
+  const work = withDraft(gate, async (draft) => {
+    const handle = await gate.about(path, () => draft.tmp.create(draft.name));
     const file = new DraftFile(gate, found, handle, before);
     try {
       if (before !== null && !truncate) await copyInto(gate, found, file);
@@ -126,7 +133,7 @@ export async function openToWrite(
           await finishFile(handle, file.mode, gate.files.owner);
           await gate.files.changes.run(async () =>
             // Only what was a regular file is replaced.
-            publish({ tmp, name }, found, (await present(found)) !== null),
+            publish(draft, found, (await present(found)) !== null),
           );
         });
       }
@@ -200,6 +207,10 @@ class DraftFile implements OpenFile {
     const bytes = Buffer.allocUnsafe(length);
     const { bytesRead } = await this.#handle.read(bytes, 0, length, offset);
     return bytesRead === 0 ? null : bytes.subarray(0, bytesRead);
+  }
+
+  endsAt(offset: number): boolean {
+    return this.#size <= offset;
   }
 
   write(offset: number, bytes: Uint8Array): Promise<void> {

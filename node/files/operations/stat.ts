@@ -10,7 +10,7 @@ export async function statPath(gate: Gate, path: FilePath): Promise<FileEntry> {
   if (path.length === 0) return TOP;
   const place = await gate.place(path, 'file.read');
   return gate.about(path, async () => {
-    const stat = await place.folder.stat(place.name);
+    const stat = place.folder.statNow(place.name);
     if (stat === null) throw notFound(formatPath(path));
     return describeEntry(path.at(-1) ?? '', stat, { denied: false, content: null });
   });

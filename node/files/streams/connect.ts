@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { describeError } from '@portcullis/core/log.ts';
 import type { StreamTicket } from '@portcullis/link/messages/files.ts';
+import { releaseBytes, releaseWritten } from '@portcullis/link/release-bytes.ts';
 import { STREAM_PATH, type StreamDirection } from '@portcullis/link/streams.ts';
 import { FileRefusal } from '../refusal.ts';
 
@@ -24,7 +25,10 @@ export interface StreamOf {
   readonly ticket: StreamTicket;
 }
 
-/** Sends bytes to the replica that waits for them. `length` null: as many as there are. */
+/**
+ * Sends bytes to the replica that waits for them. `length` null: as many as there are, of an archive. Each part of a file has
+ * memory of its own, which is freed when it is sent; those of an archive may be constants of a library.
+ */
 export async function sendStream(
   route: StreamRoute,
   of: StreamOf,
@@ -36,6 +40,7 @@ export async function sendStream(
   });
   const answered = answerOf(request, of, signal);
   answered.catch((error: unknown) => source.destroy(error as Error));
+  if (length !== null) releaseWritten(request);
   await pipeline(source, request, { signal });
   const response = await answered;
   response.resume();
@@ -49,6 +54,8 @@ export async function receiveStream(
 ): Promise<IncomingMessage> {
   const request = open(route, of, 'down', {});
   const answered = answerOf(request, of, signal);
+  // The parser, which comes first, copies the bytes of the body.
+  request.once('socket', (socket) => socket.on('data', releaseBytes));
   request.end();
   return answered;
 }

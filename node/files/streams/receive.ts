@@ -4,6 +4,7 @@ import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type FilePath, formatPath } from '@portcullis/core/game-servers/files/path.ts';
 import type { FileAnswerOf, FileOperationOf } from '@portcullis/link/messages/files.ts';
+import { releaseBytes } from '@portcullis/link/release-bytes.ts';
 import { finishFile, type Folder } from '../../server-folder/folder.ts';
 import type { Gate } from '../gate.ts';
 import { exists, NEW_MODE, present, requireExpected } from '../operations/content.ts';
@@ -255,6 +256,7 @@ class UploadSink {
       this.received += bytesWritten;
       left = restOf(left, bytesWritten);
     }
+    for (const chunk of chunks) releaseBytes(chunk);
   }
 
   /** Takes the next part of the quota; what was written so far is used by then. */

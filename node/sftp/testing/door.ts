@@ -89,11 +89,23 @@ export class TestDoor {
 
   /** Kills the process that speaks the protocol. */
   killProcess(): void {
+    process.kill(this.#processId(), 'SIGKILL');
+  }
+
+  /** Memory of the process that speaks the protocol. */
+  processMib(): number {
+    const status = readFileSync(`/proc/${this.#processId()}/status`, 'utf8');
+    return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
+  }
+
+  /** The process that speaks the protocol. Tests of one file run one after the other, and one host has one. */
+  #processId(): number {
     const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8');
-    for (const pid of children.trim().split(' ')) {
-      const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-      if (command.includes('sftp/process.ts')) process.kill(Number(pid), 'SIGKILL');
-    }
+    const isOurs = (pid: string): boolean =>
+      readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('sftp/process.ts');
+    const found = children.trim().split(' ').find(isOurs);
+    if (found === undefined) throw new Error('no process serves SFTP');
+    return Number(found);
   }
 
   /** Resolves when another one serves. */
@@ -102,7 +114,7 @@ export class TestDoor {
     this.#port = this.door.reached?.port ?? 0;
   }
 
-  async connect(password = 'right'): Promise<ssh2.Client> {
+  async connect(password = 'right', algorithms: ssh2.Algorithms = {}): Promise<ssh2.Client> {
     // A refused client may report the end of its connection as a second error.
     const client = new ssh2.Client().on('error', none);
     this.#t.after(() => client.destroy());
@@ -112,6 +124,7 @@ export class TestDoor {
       port: this.#port,
       username: `a@b.example.${UUID}`,
       password,
+      algorithms,
     });
     await ready;
     return client;
@@ -137,5 +150,16 @@ export function opened(
 ): Promise<Buffer | string> {
   return new Promise((resolve) =>
     sftp.open(path, flags, (error, handle) => resolve(error ? error.message : handle)),
+  );
+}
+
+/** The channel of SFTP without the library on it. */
+export function rawChannel(client: ssh2.Client): Promise<ssh2.ClientChannel> {
+  return new Promise((resolve, reject) =>
+    client.subsys('sftp', (error, channel) => {
+      if (error) return reject(error);
+      channel.on('error', () => undefined);
+      resolve(channel);
+    }),
   );
 }

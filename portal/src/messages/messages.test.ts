@@ -3,6 +3,7 @@ import { it } from 'node:test';
 import { filesMessages } from './files.ts';
 import { groupEditorMessages } from './group-editor.ts';
 import { messages } from './index.ts';
+import { operatorDeclaredMessages } from './operator-declared.ts';
 import { operatorMessages } from './operator.ts';
 import { sftpMessages } from './sftp.ts';
 import { webhookMessages } from './webhooks.ts';
@@ -36,6 +37,7 @@ it('says nothing in words that only its makers understand', () => {
       files: filesMessages,
       sftp: sftpMessages,
       operator: operatorMessages,
+      declared: operatorDeclaredMessages,
     },
     'messages',
   );

@@ -1,3 +1,4 @@
+import { lazy } from 'react';
 import { PageHeader } from '../../components/PageHeader.tsx';
 import { RoleGate } from '../../components/RoleGate.tsx';
 import { TabShell } from '../../components/TabShell.tsx';
@@ -8,6 +9,7 @@ import { OrganisationsPanel } from './organisations/OrganisationsPanel.tsx';
 import { OpenLinks } from './people/OpenLinks.tsx';
 import { PeoplePanel } from './people/PeoplePanel.tsx';
 
+const KindCards = lazy(() => import('./declared/KindCards.tsx'));
 const text = operatorMessages;
 
 /** The view that operators see of all organisations, and of the fleet. */
@@ -28,6 +30,7 @@ export function OperatorPage() {
               </div>
             ),
             fleet: <FleetPanel />,
+            protection: <KindCards />,
             audit: <AuditPanel />,
           }}
         />

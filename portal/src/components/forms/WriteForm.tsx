@@ -3,7 +3,7 @@ import { useForm, type UseFormReturnType } from '@mantine/form';
 import { type ReactNode, type SubmitEvent, useRef } from 'react';
 import { messages } from '../../messages/index.ts';
 import { Notice } from '../Notice.tsx';
-import { errorsByField, fieldsByPointer } from './field-errors.ts';
+import { errorsByField, fieldsByPointer, type Pointers } from './field-errors.ts';
 import { ProblemNotice } from './ProblemNotice.tsx';
 import { type AfterWrite, useWrite } from './use-write.ts';
 
@@ -23,7 +23,9 @@ export interface FormProps<Values, Result> extends AfterWrite<Values, Result> {
   /** The fields are as at first once it is written. */
   readonly resetsOnDone?: boolean;
   /** The field that a pointer of the service means, where its name differs: `{ '/rules/0/source_ip': 'source' }`. */
-  readonly pointers?: Readonly<Record<string, string>>;
+  readonly pointers?: Pointers;
+  /** The element of a list that a pointer means, where one field has the whole list. */
+  itemOf?(pointer: string, values: Values): string | null;
   write(values: Values): Promise<Result>;
   /** Why it cannot be sent now: a sentence to show, or true where the fields show it. */
   refusal?(values: Values): string | boolean | null;
@@ -78,7 +80,10 @@ export function WriteForm<Values extends FormValues, Result>(props: Props<Values
         written.current = [written.current[1], values];
         if (props.resetsOnDone === true) form.reset();
       },
-      onError: (error) => form.setErrors(errorsByField(error, fieldOf)),
+      onError: (error) =>
+        form.setErrors(
+          errorsByField(error, fieldOf, (pointer) => props.itemOf?.(pointer, values) ?? null),
+        ),
     });
   const takeBack = (): void => {
     const [previous] = written.current;

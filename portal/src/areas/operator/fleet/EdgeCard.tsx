@@ -11,7 +11,7 @@ import { EditButton } from './EditButton.tsx';
 import type { MadeCommand } from './join.ts';
 import { readEdgeReport } from './edge-report.ts';
 
-const EdgeForm = lazy(() => import('./EdgeForm.tsx'));
+const ChangeHost = lazy(() => import('./ChangeHost.tsx'));
 
 const text = operatorMessages.fleet;
 type Edge = FleetHealth['data']['edges'][number];
@@ -44,7 +44,12 @@ export function EdgeCard({ edge, onJoin }: Props) {
       <div className="stack card-pad edge-body">
         {isEditing && (
           <Suspense>
-            <EdgeForm name={edge.name} onClose={() => setEditing(false)} />
+            <ChangeHost
+              kind="edges"
+              name={edge.name}
+              owner={edge.owner}
+              onClose={() => setEditing(false)}
+            />
           </Suspense>
         )}
         {edge.mode_reason !== null && <Notice kind="warn">{edge.mode_reason}</Notice>}

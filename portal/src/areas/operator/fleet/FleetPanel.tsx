@@ -20,12 +20,9 @@ import { AgentForm } from './AgentForm.tsx';
 import { EditButton } from './EditButton.tsx';
 import type { MadeCommand } from './join.ts';
 
+const ChangeHost = lazy(() => import('./ChangeHost.tsx'));
 const DeletedServers = lazy(() => import('./DeletedServers.tsx'));
 const text = operatorMessages.fleet;
-const FORMS = {
-  nodes: lazy(() => import('./NodeForm.tsx')),
-  collectors: lazy(() => import('./CollectorForm.tsx')),
-} as const;
 const FLEET_MS = 5_000;
 type Health = FleetHealth['data'];
 
@@ -195,7 +192,6 @@ interface AgentProps extends Joining {
 function Agent({ kind, agent, about, notes, onJoin }: AgentProps) {
   const { name, owner, connected, last_seen_at: seen } = agent;
   const [isEditing, setEditing] = useState(false);
-  const Form = FORMS[kind];
   return (
     <li>
       <div>
@@ -210,7 +206,7 @@ function Agent({ kind, agent, about, notes, onJoin }: AgentProps) {
       </div>
       {isEditing && (
         <Suspense>
-          <Form name={name} onClose={() => setEditing(false)} />
+          <ChangeHost kind={kind} name={name} owner={owner} onClose={() => setEditing(false)} />
         </Suspense>
       )}
       {notes.map((note) => (

@@ -1,7 +1,9 @@
 import { Checkbox } from '@mantine/core';
 import { Network } from 'lucide-react';
+import { lazy, Suspense, useState } from 'react';
 import { ConfirmButton } from '../../../components/forms/ConfirmButton.tsx';
 import { ListPanel } from '../../../components/list/ListPanel.tsx';
+import { RoleButton } from '../../../components/RoleButton.tsx';
 import { timeColumn } from '../../../components/Time.tsx';
 import { operatorMessages } from '../../../messages/operator.ts';
 import { personClient } from '../../../session/session.ts';
@@ -10,12 +12,14 @@ import type { Organisation } from '../queries.ts';
 import { AsnList } from './AsnList.tsx';
 import { HoldingForm, isLosing } from './HoldingForm.tsx';
 
+const ChangeHolding = lazy(() => import('./ChangeHolding.tsx'));
 const text = operatorMessages.holdings;
 type Holding = Organisation['holdings'][number];
 
 /** Prefixes by ASN, and addresses by service, present and future ones. */
 export function HoldingsCard({ organisation }: { readonly organisation: Organisation }) {
   const { slug, holdings, services } = organisation;
+  const [changed, setChanged] = useState<Holding | null>(null);
   const nameOf = (id: number | null): string => {
     const service = services.find((each) => each.id === id);
     return service === undefined ? '' : `#${service.id} ${service.name}`;
@@ -29,6 +33,13 @@ export function HoldingsCard({ organisation }: { readonly organisation: Organisa
         form: (close) => <HoldingForm organisation={organisation} onClose={close} />,
       }}
       filter={<AsnList organisation={organisation} />}
+      above={
+        changed && (
+          <Suspense>
+            <ChangeHolding key={changed.id} holding={changed} onClose={() => setChanged(null)} />
+          </Suspense>
+        )
+      }
       rows={holdings}
       empty={{ icon: Network, ...text.none }}
       keyOf={({ id }) => id}
@@ -46,7 +57,20 @@ export function HoldingsCard({ organisation }: { readonly organisation: Organisa
           title: text.actions,
           isTitleHidden: true,
           isNumber: true,
-          cell: (each) => each.owner !== 'fleet' && <EndHolding slug={slug} holding={each} />,
+          cell: (each) => (
+            <div className="row row-actions">
+              <RoleButton
+                variant="default"
+                size="compact-sm"
+                aria-label={text.changeOf(each.prefix)}
+                refusal={each.owner === 'fleet' ? text.ofFleet : null}
+                onClick={() => setChanged(each)}
+              >
+                {text.change}
+              </RoleButton>
+              {each.owner !== 'fleet' && <EndHolding slug={slug} holding={each} />}
+            </div>
+          ),
         },
       ]}
     />

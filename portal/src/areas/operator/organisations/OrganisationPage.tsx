@@ -1,6 +1,8 @@
 import { useParams } from '@tanstack/react-router';
 import { Building2 } from 'lucide-react';
+import { lazy, Suspense } from 'react';
 import { EmptyState } from '../../../components/EmptyState.tsx';
+import { Loading } from '../../../components/Loading.tsx';
 import { Loaded } from '../../../components/Loaded.tsx';
 import { Notice } from '../../../components/Notice.tsx';
 import { PageHeader } from '../../../components/PageHeader.tsx';
@@ -9,14 +11,13 @@ import { operatorMessages } from '../../../messages/operator.ts';
 import { ActButton } from '../ActButton.tsx';
 import { OwnerPill } from '../OwnerPill.tsx';
 import { useOrganisation } from '../queries.ts';
-import { FirewallCard } from './FirewallCard.tsx';
 import { HoldingsCard } from './HoldingsCard.tsx';
 import { LimitsCard } from './LimitsCard.tsx';
 import { ServersCard } from './ServersCard.tsx';
-import { ServicesCard } from './ServicesCard.tsx';
 import { SuggestionsCard } from './SuggestionsCard.tsx';
 import { ThresholdsCard } from './ThresholdsCard.tsx';
 
+const KindCards = lazy(() => import('../declared/KindCards.tsx'));
 const text = operatorMessages.organisations;
 
 /** One organisation as operators see it: what it may, what it holds, and when its traffic is an attack. */
@@ -58,8 +59,9 @@ function Detail({ slug }: { readonly slug: string }) {
               </div>
               <SuggestionsCard slug={slug} />
               <HoldingsCard organisation={found} />
-              <ServicesCard organisation={found} />
-              <FirewallCard slug={slug} />
+              <Suspense fallback={<Loading />}>
+                <KindCards organisation={slug} />
+              </Suspense>
               <ServersCard organisation={found} />
             </>
           )
