@@ -40,7 +40,8 @@ export function createForwardingHost(): ForwardingHost {
   const hasUppers = (name: string): boolean => readDevice(name)?.uppers.length !== 0;
   return {
     skipped: skippedOnHost,
-    ports: (entries) => planPorts(readPortFacts(entries, hasUppers), entries),
+    ports: (entries, answering) =>
+      planPorts(readPortFacts({ entries, answering }, hasUppers), entries),
   };
 }
 

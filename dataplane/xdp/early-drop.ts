@@ -199,6 +199,7 @@ export class EarlyDrop implements DeviceModes, DropSource {
       this.#fastPath.suspend();
       this.#devices.remove();
       driver.watch([]);
+      driver.forwardAnswers([]);
     } catch (error) {
       this.#problem = `the early drop could not be detached: ${describeKernelError(error)}`;
     }
@@ -336,7 +337,7 @@ export class EarlyDrop implements DeviceModes, DropSource {
     this.#fastPath.resume(() => ({
       sees,
       isComplete: this.#devices.isComplete,
-      entries: this.#devices.native,
+      entries: this.#devices.hooks,
     }));
   }
 

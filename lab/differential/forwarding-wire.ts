@@ -23,17 +23,21 @@ const INNER = {
   lan2: { 4: '198.51.100', 6: '2001:db8:ff::' },
 } as const;
 export type Inner = keyof typeof INNER;
+/** To the server, or from it. */
+type Way = 'in' | 'out';
 
 /** A client, an edge, and a server behind it that can be reached by two devices. */
 export class ForwardingWire {
   readonly client: Namespace;
   readonly edge: Namespace;
   readonly behind: Namespace;
-  readonly #network = new Network('forward');
-  readonly #frames: string[] = [];
+  readonly #network: Network;
+  /** The frames that arrived behind the edge, and those at the client. */
+  readonly #frames: Readonly<Record<Way, string[]>> = { in: [], out: [] };
   readonly #stops: (() => void)[] = [];
 
-  constructor() {
+  constructor(label = 'forward') {
+    this.#network = new Network(label);
     this.client = this.#network.create('client');
     this.edge = this.#network.create('edge');
     this.behind = this.#network.create('behind');
@@ -88,11 +92,12 @@ export class ForwardingWire {
       );
   }
 
-  /** Neighbours never change by themselves from now on. */
-  setNeighbour(device: Inner, mac: string): void {
+  /** Neighbours never change by themselves from now on. `wan`: the client. */
+  setNeighbour(device: Inner | 'wan', mac: string): void {
     const to = ['dev', device, 'lladdr', mac, 'nud', 'permanent'];
+    const neighbour = device === 'wan' ? CLIENT : hostOf(device, 2);
     for (const family of FAMILIES)
-      this.edge.run('ip', 'neighbour', 'replace', hostOf(device, 2)[family], ...to);
+      this.edge.run('ip', 'neighbour', 'replace', neighbour[family], ...to);
   }
 
   linkOf(namespace: Namespace, device: string): { readonly ifindex: number; readonly mac: string } {
@@ -102,31 +107,25 @@ export class ForwardingWire {
     return { ifindex: link.ifindex, mac: link.address };
   }
 
-  /** Captures what arrives behind the edge. */
+  /** Captures what arrives behind the edge, and at the client. */
   async listen(): Promise<void> {
-    for (const device of ['lan', 'lan2']) {
-      const script = join(import.meta.dirname, 'receive.py');
-      const child = this.behind.spawn(['python3', script, device], {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      });
-      this.#stops.push(() => void child.kill());
-      if (child.stdout === null) throw new Error('no output is captured');
-      const lines = createInterface({ input: child.stdout });
-      const ready = once(lines, 'line');
-      lines.on('line', (line) => this.#frames.push(line));
-      await ready;
-    }
-    this.#frames.length = 0;
+    await this.#capture(this.behind, 'lan', 'in');
+    await this.#capture(this.behind, 'lan2', 'in');
+    await this.#capture(this.client, 'eth', 'out');
   }
 
-  /** Sends frames to the edge. Returns those that arrived behind it, sorted. */
-  async exchange(frames: readonly Buffer[]): Promise<string[]> {
-    this.#frames.length = 0;
-    this.#send(frames);
+  /**
+   * Sends frames to the edge: from the client, or answers from behind it by a device. Returns those that arrived on the
+   * other side, sorted.
+   */
+  async exchange(frames: readonly Buffer[], from: Inner | null = null): Promise<string[]> {
+    const arrived = this.#frames[from === null ? 'in' : 'out'];
+    arrived.length = 0;
+    this.send(frames, from);
     // What is forwarded by XDP leaves when the edge has handled all that came together.
-    await this.#settled();
-    await this.#settled();
-    return this.#frames.filter((frame) => frame.includes(MARKED)).toSorted();
+    await this.#settled(from);
+    await this.#settled(from);
+    return arrived.filter((frame) => frame.includes(MARKED)).toSorted();
   }
 
   destroy(): void {
@@ -134,7 +133,22 @@ export class ForwardingWire {
     this.#network.destroy();
   }
 
-  #send(frames: readonly Buffer[]): void {
+  async #capture(namespace: Namespace, device: string, way: Way): Promise<void> {
+    const script = join(import.meta.dirname, 'receive.py');
+    const child = namespace.spawn(['python3', script, device], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    this.#stops.push(() => void child.kill());
+    if (child.stdout === null) throw new Error('no output is captured');
+    const lines = createInterface({ input: child.stdout });
+    const ready = once(lines, 'line');
+    lines.on('line', (line) => this.#frames[way].push(line));
+    await ready;
+    this.#frames[way].length = 0;
+  }
+
+  /** Sends frames to the edge, as `exchange`. */
+  send(frames: readonly Buffer[], from: Inner | null): void {
     const input = Buffer.concat(
       frames.flatMap((frame) => {
         const length = Buffer.alloc(2);
@@ -143,27 +157,32 @@ export class ForwardingWire {
       }),
     );
     const script = join(import.meta.dirname, 'send.py');
-    const [program, ...args] = this.client.command('python3', script, 'eth');
+    const [program, ...args] = (from === null ? this.client : this.behind).command(
+      'python3',
+      script,
+      from ?? 'eth',
+    );
     execFileSync(program, args, { input, stdio: ['pipe', 'ignore', 'inherit'] });
   }
 
-  async #settled(): Promise<void> {
+  async #settled(from: Inner | null): Promise<void> {
     const deadlineMs = performance.now() + PATIENCE_MS;
-    const { mac } = this.linkOf(this.edge, 'wan');
+    const arrived = this.#frames[from === null ? 'in' : 'out'];
+    const { mac } = this.linkOf(this.edge, from ?? 'wan');
     const last = datagram({
       family: 4,
       to: mac,
       from: LAST_MAC,
       payload: Buffer.from(LAST, 'hex'),
+      isAnswer: from !== null,
     });
-    const isHere = (): boolean => this.#frames.some((frame) => frame.includes(LAST));
+    const isHere = (): boolean => arrived.some((frame) => frame.includes(LAST));
     const forget = (): void => {
-      for (const [index, frame] of this.#frames.entries())
-        if (frame.includes(LAST)) this.#frames[index] = '';
+      for (const [index, frame] of arrived.entries()) if (frame.includes(LAST)) arrived[index] = '';
     };
     while (!isHere()) {
       if (performance.now() > deadlineMs) throw new Error('nothing arrives behind the edge');
-      this.#send([last]);
+      this.send([last], from);
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     forget();
@@ -191,37 +210,32 @@ export interface Datagram {
   readonly padding?: number;
   /** Added to the length that the header of UDP claims. */
   readonly longer?: number;
+  /** The number of a tag; 0 is a priority without a VLAN. */
+  readonly vlan?: number;
+  /** IPv6: options for the destination before the datagram. */
+  readonly hasOptions?: boolean;
+  /** From the server to the client. */
+  readonly isAnswer?: boolean;
 }
 
 export const SERVER_PORT = 27_015;
 export const CLIENT_PORT = 40_000;
 const UDP = 17;
 
-/** The Ethernet frame of a datagram from the client to the server, with its checksums. */
+/** The Ethernet frame of a datagram between the client and the server, with its checksums. */
 export function datagram(one: Datagram): Buffer {
   const { family, to, from = '02:00:00:00:00:01', padding = 0 } = one;
   const macs = Buffer.from(`${to}${from}`.replaceAll(':', ''), 'hex');
   const type = Buffer.from(family === 4 ? [0x08, 0] : [0x86, 0xdd]);
-  const upper = udp(one);
+  const upper = one.hasOptions === true ? Buffer.concat([NO_OPTIONS, udp(one)]) : udp(one);
   const ip = family === 4 ? ipv4(one, upper.length) : ipv6(one, upper.length);
-  return Buffer.concat([macs, type, ip, upper, Buffer.alloc(padding)]);
+  const tag = one.vlan === undefined ? [] : [0x81, 0, one.vlan >> 8, one.vlan & 255];
+  return Buffer.concat([macs, Buffer.from(tag), type, ip, upper, Buffer.alloc(padding)]);
 }
 
-/** A frame of an answer of the server, without checksums. */
-export function answerTo(family: Family): Buffer {
-  const macs = Buffer.from('020000000001020000000002', 'hex');
-  const upper = Buffer.alloc(12);
-  upper.writeUInt16BE(SERVER_PORT, 0);
-  upper.writeUInt16BE(CLIENT_PORT, 2);
-  upper.writeUInt16BE(upper.length, 4);
-  const plain = { family, to: '', payload: Buffer.alloc(0) };
-  const ip = family === 4 ? ipv4(plain, upper.length) : ipv6(plain, upper.length);
-  const [source, destination] = family === 4 ? [12, 16] : [8, 24];
-  bytesOf(SERVER[family]).copy(ip, source);
-  bytesOf(CLIENT[family]).copy(ip, destination);
-  const type = Buffer.from(family === 4 ? [0x08, 0] : [0x86, 0xdd]);
-  return Buffer.concat([macs, type, ip, upper]);
-}
+/** The header of options, with padding alone. */
+const NO_OPTIONS = Buffer.from([UDP, 0, 1, 4, 0, 0, 0, 0]);
+const DESTINATION_OPTIONS = 60;
 
 function udp({
   family,
@@ -229,10 +243,11 @@ function udp({
   clientPort = CLIENT_PORT,
   checksum = 'right',
   longer = 0,
+  isAnswer = false,
 }: Datagram) {
   const bytes = Buffer.concat([Buffer.alloc(8), payload]);
-  bytes.writeUInt16BE(clientPort, 0);
-  bytes.writeUInt16BE(SERVER_PORT, 2);
+  bytes.writeUInt16BE(clientPort, isAnswer ? 2 : 0);
+  bytes.writeUInt16BE(SERVER_PORT, isAnswer ? 0 : 2);
   bytes.writeUInt16BE(bytes.length + longer, 4);
   if (checksum === 'none') return bytes;
   const pseudo = Buffer.from([0, UDP, bytes.length >> 8, bytes.length & 255]);
@@ -251,21 +266,22 @@ function ipv4(one: Datagram, length: number): Buffer {
   header.writeUInt16BE(fragment, 6);
   header[8] = hopLimit;
   header[9] = UDP;
-  bytesOf(CLIENT[4]).copy(header, 12);
-  bytesOf(SERVER[4]).copy(header, 16);
+  bytesOf(CLIENT[4]).copy(header, one.isAnswer === true ? 16 : 12);
+  bytesOf(SERVER[4]).copy(header, one.isAnswer === true ? 12 : 16);
   const sum = checksumOf([header]);
   header.writeUInt16BE(one.headerChecksum === 'wrong' ? sum ^ 0x55 : sum, 10);
   return header;
 }
 
-function ipv6({ hopLimit = 64, service = 0, flowLabel = 0 }: Datagram, length: number): Buffer {
+function ipv6(one: Datagram, length: number): Buffer {
+  const { hopLimit = 64, service = 0, flowLabel = 0, isAnswer = false } = one;
   const header = Buffer.alloc(40);
   header.writeUInt32BE((0x60 << 24) + (service << 20) + flowLabel, 0);
   header.writeUInt16BE(length, 4);
-  header[6] = UDP;
+  header[6] = one.hasOptions === true ? DESTINATION_OPTIONS : UDP;
   header[7] = hopLimit;
-  bytesOf(CLIENT[6]).copy(header, 8);
-  bytesOf(SERVER[6]).copy(header, 24);
+  bytesOf(CLIENT[6]).copy(header, isAnswer ? 24 : 8);
+  bytesOf(SERVER[6]).copy(header, isAnswer ? 8 : 24);
   return header;
 }
 

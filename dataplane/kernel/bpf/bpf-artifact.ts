@@ -37,9 +37,12 @@ const SECTION_TYPES: Readonly<Record<string, ProgramType>> = {
   xdp: 'xdp',
   'xdp/greeting': 'xdp',
   'xdp/forward': 'xdp',
+  'xdp/answer': 'xdp',
   'tcx/egress': 'schedCls',
   'tcx/ingress': 'schedCls',
   'tcx/ingress/greeting': 'schedCls',
+  'tcx/ingress/forward': 'schedCls',
+  'tcx/ingress/answer': 'schedCls',
 };
 
 export function readArtifact(path: string): BpfArtifact {

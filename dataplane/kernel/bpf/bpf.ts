@@ -253,6 +253,8 @@ export interface TestRun {
   readonly repeat: number;
   /** The device that the packet enters by. */
   readonly ingress?: number;
+  /** The device that the packet entered by, for a program at tc egress. */
+  readonly entered?: number;
   /** XDP only: the program's actions take effect, from that device on. */
   readonly live?: { readonly batch: number };
   /** `native` is XDP, and the default. */
@@ -272,9 +274,10 @@ export interface TestResult {
 
 /** Runs a program on a packet. */
 export function testRun(run: TestRun): TestResult {
-  const { program, packet, repeat, ingress, live, hook, result } = run;
+  const { program, packet, repeat, ingress, entered, live, hook, result } = run;
   const attr = Buffer.alloc(ATTR_BYTES);
-  const context = hook === 'tc' ? bufferContext(ingress ?? 0) : xdpContext(packet, ingress ?? 0);
+  const context =
+    hook === 'tc' ? bufferContext(ingress ?? 0, entered) : xdpContext(packet, ingress ?? 0);
   keepAlive(attr, packet, context, ...(result === undefined ? [] : [result]));
   attr.writeUInt32LE(program, 0);
   attr.writeUInt32LE(packet.length, 8);
@@ -309,8 +312,9 @@ function xdpContext(packet: Buffer, ingress: number): Buffer {
 }
 
 /** struct __sk_buff, up to `ifindex`. */
-function bufferContext(ingress: number): Buffer {
+function bufferContext(ingress: number, entered = 0): Buffer {
   const context = Buffer.alloc(44);
+  context.writeUInt32LE(entered, 36);
   context.writeUInt32LE(ingress, 40);
   return context;
 }

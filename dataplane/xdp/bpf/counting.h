@@ -332,6 +332,18 @@ INLINE struct watched *find_followed(const struct seen *p)
 	return p->family == 4 ? bpf_map_lookup_elem(&watched_4, p->local) : bpf_map_lookup_elem(&watched_6, p->local);
 }
 
+/* Whether packets to the address are counted where they enter. The network stack gets them all. */
+INLINE int is_watched(u32 family, const u32 *address)
+{
+	if (family == 4) {
+		struct prefix_key4 key = {.length = 32, .address = {address[0]}};
+		return bpf_map_lookup_elem(&watched_4, address) || bpf_map_lookup_elem(&around_4, &key);
+	}
+	struct prefix_key6 key = {.length = 128};
+	__builtin_memcpy(key.address, address, sizeof(key.address));
+	return bpf_map_lookup_elem(&watched_6, address) || bpf_map_lookup_elem(&around_6, &key);
+}
+
 /*
  * `is_counted`: a rule of the destination address dropped and counted the packet; only its vector is missing. Returns
  * whether the address has counted vectors: it may be under attack.

@@ -160,8 +160,12 @@ INLINE int receive(void *ctx, enum hook hook)
 	}
 	if (action == ACCEPTED) {
 		/* The same. */
-		if (hook == AT_XDP && forwarding_now.until)
-			bpf_tail_call(ctx, &forwarders, 0);
+		if (forwarding_now.until) {
+			if (hook == AT_XDP)
+				bpf_tail_call(ctx, &forwarders, 0);
+			else
+				bpf_tail_call(ctx, &forwarders_tc, 0);
+		}
 		action = XDP_PASS;
 	}
 	BARRIER();
@@ -192,7 +196,7 @@ int early_drop_greeting(struct xdp_md *ctx)
 SEC("xdp/forward")
 int early_drop_forward(struct xdp_md *ctx)
 {
-	return count_rest(ctx, AT_XDP, ACCEPTED) == ACCEPTED ? forward(ctx) : XDP_PASS;
+	return count_rest(ctx, AT_XDP, ACCEPTED) == ACCEPTED && forward(ctx, AT_XDP) ? XDP_REDIRECT : XDP_PASS;
 }
 
 /* The longest headers that are evaluated: Ethernet, two tags, IPv6 with options, TCP. */
@@ -212,6 +216,12 @@ SEC("tcx/ingress/greeting")
 int early_drop_greeting_later(struct __sk_buff *skb)
 {
 	return receive_greeting(skb, AT_TC) == XDP_DROP ? TC_ACT_SHOT : TC_ACT_UNSPEC;
+}
+
+SEC("tcx/ingress/forward")
+int early_drop_forward_later(struct __sk_buff *skb)
+{
+	return count_rest(skb, AT_TC, ACCEPTED) == ACCEPTED && forward(skb, AT_TC) ? TC_ACT_REDIRECT : TC_ACT_UNSPEC;
 }
 
 /* The network header of an outgoing packet, after the Ethernet header and tags. */
@@ -321,15 +331,32 @@ int remember_flow(struct __sk_buff *skb)
 	/* Only a SYN opens a connection; other packets renew its mark. */
 	if (p->protocol == TCP && !*flow && (p->flags & (TCP_SYN | TCP_ACK)) != TCP_SYN)
 		return -1;
-	if (!(s->flags & MARKS_ALL) && (evaluate(p, s->flags, &slot) & ~IS_EXACT) == OPEN) {
-		struct pass *pass = p->protocol == UDP ? find_pass(p, hash) : 0;
-		if (pass)
-			pass->open = now;
-		return -1;
+	if (!(s->flags & MARKS_ALL)) {
+		u32 verdict = evaluate(p, s->flags, &slot);
+		if ((verdict & ~IS_EXACT) == OPEN) {
+			u32 entered = verdict & IS_EXACT && !is_watched(p->family, p->remote) ? skb->ingress_ifindex : 0;
+			if (p->protocol == UDP)
+				open_pass(p, hash, entered, now);
+			return -1;
+		}
 	}
 	hosts[host_place(address_hash(p))] = 1;
 	*flow = now;
 	return -1;
+}
+
+/* Forwards answers that enter by a device that is not named. */
+SEC("xdp/answer")
+int early_drop_answer(struct xdp_md *ctx)
+{
+	return forward_answer(ctx, AT_XDP) ? XDP_REDIRECT : XDP_PASS;
+}
+
+/* The same for a device whose driver supports no XDP, or that hands over what a card would finish. */
+SEC("tcx/ingress/answer")
+int early_drop_answer_later(struct __sk_buff *skb)
+{
+	return forward_answer(skb, AT_TC) ? TC_ACT_REDIRECT : TC_ACT_UNSPEC;
 }
 
 char license_of_this[] SEC("license") EXPORT = "Dual MIT/GPL";

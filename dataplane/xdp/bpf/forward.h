@@ -90,7 +90,7 @@ INLINE u32 learn_pass(const struct packet *p, u32 hash, u32 ifindex, u32 now)
 		if (found->answered != now)
 			found->answered = now;
 		if (found->ifindex != ifindex) {
-			found->hop_at = 0;
+			found->hops[INGRESS].at = 0;
 			found->ifindex = ifindex;
 		}
 		return found->open;
@@ -105,7 +105,7 @@ INLINE u32 learn_pass(const struct packet *p, u32 hash, u32 ifindex, u32 now)
 		return 0;
 	BARRIER();
 	free->answered = free->slow = now;
-	free->open = free->hop_at = 0;
+	free->open = free->entered = free->hops[INGRESS].at = free->hops[EGRESS].at = 0;
 	__builtin_memcpy(free->local, p->local, sizeof(p->local));
 	__builtin_memcpy(free->remote, p->remote, sizeof(p->remote));
 	free->ports = ports_of(p);
@@ -113,6 +113,28 @@ INLINE u32 learn_pass(const struct packet *p, u32 hash, u32 ifindex, u32 now)
 	free->ifindex = ifindex;
 	end_change(free, version);
 	return 0;
+}
+
+/*
+ * Answers of the flow need no mark in this second. `entered`: the device that the network stack got this one from; 0 if
+ * it must get all.
+ */
+INLINE void open_pass(const struct packet *p, u32 hash, u32 entered, u32 now)
+{
+	struct pass *there = find_pass(p, hash);
+	struct port *in = there && entered ? bpf_map_lookup_elem(&ports, &entered) : 0;
+	if (in && !(in->flags & PORT_ANSWERS))
+		in->flags |= PORT_ANSWERS;
+	u32 version = there ? begin_change(there) : 0;
+	if (!version)
+		return;
+	BARRIER();
+	/* Another CPU may have replaced the flow. */
+	if (is_pass(there, p)) {
+		there->open = now;
+		there->entered = entered;
+	}
+	end_change(there, version);
 }
 
 INLINE u32 folded(u64 sum)
@@ -134,13 +156,29 @@ INLINE int is_header_right(const u8 *ip)
 	return folded(sum) == 0xffff;
 }
 
-/* Reads plain UDP. Returns its length from the IP header on; 0 for everything that needs the network stack. */
-INLINE u32 read_datagram(const void *data, const void *end, struct packet *p, u32 *class)
+/* The protected side is the source of its answers. */
+INLINE void reverse(struct packet *p)
 {
+#pragma unroll
+	for (int i = 0; i < 4; i++) {
+		u32 remote = p->local[i];
+		p->local[i] = p->remote[i];
+		p->remote[i] = remote;
+	}
+	u16 port = p->local_port;
+	p->local_port = p->remote_port;
+	p->remote_port = port;
+}
+
+/* Reads plain UDP. Returns its length from the IP header on; 0 for everything that needs the network stack. */
+INLINE u32 read_datagram(void *ctx, enum hook hook, enum direction direction, struct packet *p, u32 *class)
+{
+	const void *data = data_of(ctx, hook), *end = end_of(ctx, hook);
 	const u8 *ip = data + ETHERNET;
-	u32 length = end - data;
+	u32 length = hook == AT_XDP ? end - data : ((struct __sk_buff *)ctx)->len;
 	u32 total, header;
-	if (data + ETHERNET + 28 > end)
+	if (data + ETHERNET + 28 > end || removed_tag(ctx, hook) ||
+	    (hook == AT_TC && ((struct __sk_buff *)ctx)->gso_size))
 		return 0;
 	if (*(u16 *)(data + 12) == ETHERTYPE_IP) {
 		if (ip[0] != 0x45 || ip[8] < 2 || ip[9] != UDP || *(u16 *)(ip + 6) & NETWORK_16(0x3fff) ||
@@ -168,6 +206,8 @@ INLINE u32 read_datagram(const void *data, const void *end, struct packet *p, u3
 	if (p->payload_length < 8 || header + p->payload_length != total || ETHERNET + total > length ||
 	    (ETHERNET + total < length && length > SHORTEST_FRAME))
 		return 0;
+	if (direction == EGRESS)
+		reverse(p);
 	return total;
 }
 
@@ -206,41 +246,45 @@ INLINE int is_datagram_right(struct xdp_md *ctx, const struct packet *p, u32 tot
 }
 
 /* Reads the next hop, at most once a second. Returns the version after it, which is even, or 1 without a change. */
-INLINE u32 read_hop(struct xdp_md *ctx, struct pass *there, const struct packet *p, u32 class, u32 now)
+INLINE u32 read_hop(void *ctx, enum hook hook, enum direction direction, struct pass *there, const struct packet *p,
+		    u32 class, u32 now)
 {
+	u32 entered = ifindex_of(ctx, hook);
 	/* A short packet, so that the kernel returns the MTU of the route. */
-	struct bpf_fib_lookup fib = {.ifindex = ctx->ingress_ifindex, .l4_protocol = UDP, .tot_len = 28};
-	fib.sport = p->remote_port;
-	fib.dport = p->local_port;
+	struct bpf_fib_lookup fib = {.ifindex = entered, .l4_protocol = UDP, .tot_len = 28};
+	const u32 *source = direction == INGRESS ? p->remote : p->local;
+	const u32 *destination = direction == INGRESS ? p->local : p->remote;
+	fib.sport = direction == INGRESS ? p->remote_port : p->local_port;
+	fib.dport = direction == INGRESS ? p->local_port : p->remote_port;
 	if (p->family == 4) {
 		fib.family = AF_INET;
 		fib.tos = class;
-		fib.ipv4_src = p->remote[0];
-		fib.ipv4_dst = p->local[0];
+		fib.ipv4_src = source[0];
+		fib.ipv4_dst = destination[0];
 	} else {
 		fib.family = AF_INET6;
 		fib.flowinfo = class & __builtin_bswap32(0x0fffffff);
-		__builtin_memcpy(fib.ipv6_src, p->remote, 16);
-		__builtin_memcpy(fib.ipv6_dst, p->local, 16);
+		__builtin_memcpy(fib.ipv6_src, source, 16);
+		__builtin_memcpy(fib.ipv6_dst, destination, 16);
 	}
 	u32 version = begin_change(there);
 	if (!version)
 		return 1;
-	u32 entered = ctx->ingress_ifindex;
+	struct hop *hop = &there->hops[direction];
 	struct port *in = bpf_map_lookup_elem(&ports, &entered);
 	int found = in && in->flags & PORT_IN && !bpf_fib_lookup(ctx, &fib, sizeof(fib), 0) && fib.ifindex != entered;
 	u32 leaves = fib.ifindex;
 	struct port *out = found ? bpf_map_lookup_elem(&ports, &leaves) : 0;
-	there->hop_at = now;
-	there->class = class;
-	there->hop_device = 0;
-	if (out && out->flags & PORT_OUT) {
-		there->hop_device = leaves;
-		there->mtu = fib.tot_len;
-		there->checks = in->flags & PORT_CHECKS;
-		__builtin_memcpy(there->to, fib.dmac, 6);
-		__builtin_memcpy(there->from, fib.smac, 6);
-		__builtin_memcpy(there->own, in->mac, 6);
+	hop->at = now;
+	hop->class = class;
+	hop->device = 0;
+	if (out && out->flags & (hook == AT_XDP ? PORT_OUT : PORT_TC_OUT)) {
+		hop->device = leaves;
+		hop->mtu = fib.tot_len;
+		there->checks[direction] = in->flags & PORT_CHECKS;
+		__builtin_memcpy(hop->to, fib.dmac, 6);
+		__builtin_memcpy(hop->from, fib.smac, 6);
+		__builtin_memcpy(hop->own, in->mac, 6);
 	}
 	return end_change(there, version);
 }
@@ -261,51 +305,97 @@ INLINE void count_forwarded(u32 length)
 	counter->bytes += length;
 }
 
-/* Returns an XDP action. The packet is one that nftables accepts. */
-INLINE int forward(struct xdp_md *ctx)
+/* One hop less, as the network stack writes it. The last use of the packet's memory. */
+INLINE void age(void *ctx, enum hook hook, u8 *ip, u32 family)
 {
-	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
-	struct packet p = {};
-	u32 class = 0, now = now_seconds();
-	u32 total = read_datagram(data, end, &p, &class);
-	if (!total || now > forwarding_now.until)
-		return XDP_PASS;
-	u32 index = flow_hash(&p, settings_now.seed) & forwarding_now.mask;
-	struct passes *known = bpf_map_lookup_elem(&passes, &index);
-	if (!known)
-		return XDP_PASS;
-	struct pass *there = is_pass(&known->of[0], &p) ? &known->of[0] : &known->of[1];
-	u32 version = PASS_VERSION(there);
-	BARRIER();
-	if (version & 1 || !is_pass(there, &p) || there->ifindex != ctx->ingress_ifindex ||
-	    now - there->answered > UNANSWERED_AFTER)
-		return XDP_PASS;
-	if (now - there->slow >= SLOW_EVERY) {
-		there->slow = now;
-		return XDP_PASS;
-	}
-	if (there->hop_at != now || there->class != class)
-		version = read_hop(ctx, there, &p, class, now);
-	if (version & 1 || !there->hop_device || total > there->mtu || !is_mac(data, there->own) ||
-	    (there->checks && !is_datagram_right(ctx, &p, total)))
-		return XDP_PASS;
-	u32 device = there->hop_device;
-	u8 to[12];
-	__builtin_memcpy(to, there->to, 12);
-	BARRIER();
-	if (PASS_VERSION(there) != version)
-		return XDP_PASS;
-	u8 *ip = data + ETHERNET;
-	__builtin_memcpy(data, to, 12);
-	if (p.family == 4) {
+	if (family == 4) {
 		u32 sum = *(u16 *)(ip + 10) + NETWORK_16(0x0100);
 		*(u16 *)(ip + 10) = sum + (sum >= 0xffff);
 		ip[8]--;
-	} else {
+	} else if (hook == AT_XDP) {
 		ip[7]--;
+	} else {
+		/* A card may have summed the packet, which has no checksum to make up for the change. */
+		u8 changed[2] = {UDP, ip[7] - 1};
+		bpf_skb_store_bytes(ctx, ETHERNET + 6, changed, sizeof(changed), BPF_F_RECOMPUTE_CSUM);
 	}
+}
+
+/* Sends a packet of a known flow to its next hop. Returns whether it does: the action is that of a redirection. */
+INLINE int send_on(void *ctx, enum hook hook, enum direction direction, struct pass *there, const struct packet *p,
+		   u32 total, u32 class, u32 version, u32 now)
+{
+	struct hop *hop = &there->hops[direction];
+	void *data = data_of(ctx, hook), *end = end_of(ctx, hook);
+	if (data + ETHERNET + 28 > end)
+		return 0;
+	if (hop->at != now || hop->class != class)
+		version = read_hop(ctx, hook, direction, there, p, class, now);
+	u32 device = hop->device;
+	if (version & 1 || !device || total > hop->mtu || !is_mac(data, hop->own) ||
+	    (direction == EGRESS && device != there->ifindex))
+		return 0;
+	/* The kernel finishes checksums of what leaves as a buffer. */
+	if (hook == AT_XDP && there->checks[direction] && !is_datagram_right(ctx, p, total))
+		return 0;
+	u8 to[12];
+	__builtin_memcpy(to, hop->to, 12);
+	BARRIER();
+	if (PASS_VERSION(there) != version)
+		return 0;
+	__builtin_memcpy(data, to, 12);
+	age(ctx, hook, data + ETHERNET, p->family);
 	count_forwarded(ETHERNET + total);
-	return bpf_redirect(device, 0);
+	bpf_redirect(device, 0);
+	return 1;
+}
+
+/* The flow of a packet and its version, which is even; null if it is not known, or changes now. */
+INLINE struct pass *known_pass(const struct packet *p, u32 *version)
+{
+	struct pass *there = find_pass(p, flow_hash(p, settings_now.seed));
+	if (!there)
+		return 0;
+	*version = PASS_VERSION(there);
+	BARRIER();
+	return *version & 1 || !is_pass(there, p) ? 0 : there;
+}
+
+/* Returns whether the packet, which nftables would accept, is forwarded. */
+INLINE int forward(void *ctx, enum hook hook)
+{
+	struct packet p = {};
+	u32 class = 0, version = 0, now = now_seconds();
+	u32 total = read_datagram(ctx, hook, INGRESS, &p, &class);
+	if (!total || now > forwarding_now.until)
+		return 0;
+	struct pass *there = known_pass(&p, &version);
+	if (!there || there->ifindex != ifindex_of(ctx, hook) || now - there->answered > UNANSWERED_AFTER)
+		return 0;
+	if (now - there->slow >= SLOW_EVERY) {
+		there->slow = now;
+		return 0;
+	}
+	return send_on(ctx, hook, INGRESS, there, &p, total, class, version, now);
+}
+
+/*
+ * Returns whether the packet, which enters by a device that is not named, is forwarded. It is only in a second in which
+ * the network stack has forwarded another one of its flow between the same two devices, and the egress program found
+ * that answers need no mark. So nothing of a flow is older than a second, and the network stack gets one packet in each.
+ */
+INLINE int forward_answer(void *ctx, enum hook hook)
+{
+	struct packet p = {};
+	u32 class = 0, version = 0, now = now_seconds();
+	u32 keeping = settings_now.flags & (KEEP_REPLIES | MARKS_ALL);
+	if (now > forwarding_now.until || keeping != KEEP_REPLIES)
+		return 0;
+	u32 total = read_datagram(ctx, hook, EGRESS, &p, &class);
+	struct pass *there = total ? known_pass(&p, &version) : 0;
+	if (!there || there->open != now || there->entered != ifindex_of(ctx, hook))
+		return 0;
+	return send_on(ctx, hook, EGRESS, there, &p, total, class, version, now);
 }
 
 #endif

@@ -359,6 +359,17 @@ struct counting {
 	u32 classes[CELLS];
 };
 
+/* A next hop of packets that are forwarded without the network stack. */
+struct hop {
+	/* The second in which it was read, and its device; 0 without one. */
+	u32 at, device;
+	/* The traffic class, which routes may depend on: TOS of IPv4, the first word of IPv6. */
+	u32 class;
+	u16 mtu;
+	/* The destination and source MAC addresses of its frames, and the address that packets come in for. */
+	u8 to[6], from[6], own[6];
+};
+
 /*
  * A UDP flow that the protected side has answered, so that its packets may be forwarded without the network stack. Times
  * are seconds since boot plus 1. An index has PASS_WAYS places; without a free one the network stack forwards the flow.
@@ -375,20 +386,15 @@ struct pass {
 	/* In network order. */
 	u32 local[4], remote[4];
 	u32 ports;
-	u16 family, unused;
+	u16 family;
+	/* By direction, as `hops`: the UDP checksum is verified. */
+	u8 checks[2];
 	/* The device that the last answer left by. */
 	u32 ifindex;
-	/* The second in which the next hop was read, and its device; 0 without one. */
-	u32 hop_at, hop_device;
-	/* The traffic class, which routes may depend on: TOS of IPv4, the first word of IPv6. */
-	u32 class;
-	/* Of the next hop. `checks`: the UDP checksum is verified. */
-	u16 mtu, checks;
-	/* Of the next hop: the destination and source MAC addresses of its frames. */
-	u8 to[6], from[6];
-	/* The MAC address that packets of the flow are sent to. */
-	u8 own[6];
-	u16 unused_too[17];
+	/* The device by which an answer entered in the second `open`; 0 if answers need the network stack. */
+	u32 entered;
+	/* To the protected side, and from it. */
+	struct hop hops[2];
 };
 struct passes {
 	struct pass of[PASS_WAYS];
@@ -399,7 +405,7 @@ struct forwarding {
 	u32 until, mask;
 };
 
-/* A device that forwarded packets may enter by (PORT_IN) or leave by (PORT_OUT). */
+/* A device that forwarded packets may enter by (PORT_IN), or leave by after XDP (PORT_OUT). */
 struct port {
 	u8 mac[6];
 	u16 flags;
@@ -408,6 +414,10 @@ struct port {
 #define PORT_OUT 2
 /* UDP checksums of packets that enter may be unfinished: the network stack finishes them. */
 #define PORT_CHECKS 4
+/* Written by the programs: answers that may be forwarded enter by it. */
+#define PORT_ANSWERS 8
+/* As PORT_OUT, for what tc redirects: the device need not take frames from XDP. */
+#define PORT_TC_OUT 16
 
 /* Both are powers of two. A flow mark is the time in seconds since boot (0: never); a host mark is 1. */
 #define FLOW_MARKS (1u << 21)

@@ -43,6 +43,7 @@ MAP(greeters, BPF_MAP_TYPE_PROG_ARRAY, 4, 4, 1, 0);
 MAP(greeters_tc, BPF_MAP_TYPE_PROG_ARRAY, 4, 4, 1, 0);
 /* The program that forwards, as `greeters`. */
 MAP(forwarders, BPF_MAP_TYPE_PROG_ARRAY, 4, 4, 1, 0);
+MAP(forwarders_tc, BPF_MAP_TYPE_PROG_ARRAY, 4, 4, 1, 0);
 MAP(passes, BPF_MAP_TYPE_ARRAY, 4, sizeof(struct passes), 64, 0);
 MAP(forwarding, BPF_MAP_TYPE_ARRAY, 4, sizeof(struct forwarding), 1, 0);
 MAP(ports, BPF_MAP_TYPE_HASH, 4, sizeof(struct port), 4096, BPF_F_NO_PREALLOC);

@@ -6,6 +6,7 @@ import {
   planDevice,
 } from './device.ts';
 import type { Attached, EarlyDropDriver, EarlySettings } from '../driver/driver.ts';
+import type { Hook } from './links.ts';
 
 export interface Devices {
   /** Returns null if there is no such device. */
@@ -145,9 +146,12 @@ export class Attachments {
     return [...this.#current.values()].flatMap((device) => device?.ifindex ?? []);
   }
 
-  /** Indexes of the devices with our program in their driver. */
-  get native(): number[] {
-    return [...this.#attached].flatMap(([ifindex, { xdp }]) => (xdp === 'native' ? ifindex : []));
+  /** The hooks of our programs, by the index of the device. */
+  get hooks(): ReadonlyMap<number, Hook> {
+    const found = new Map<number, Hook>();
+    for (const [ifindex, { xdp }] of this.#attached)
+      if (xdp === 'native' || xdp === 'tc') found.set(ifindex, xdp);
+    return found;
   }
 
   /** Whether there are named devices, and all packets that enter by them are seen. */

@@ -45,12 +45,14 @@ export type ProgramFor = (hook: Hook) => Descriptor;
 export class Links {
   readonly #pins: Pins;
   readonly #options: LinkOptions;
+  readonly #name: string;
   readonly #links = new Map<number, DeviceLink>();
 
-  /** Takes over the programs of an earlier agent on devices that still exist. */
-  constructor(pins: Pins, options: LinkOptions = {}) {
+  /** Takes over the programs of an earlier agent on devices that still exist. `name`: of their pins. */
+  constructor(pins: Pins, options: LinkOptions = {}, name = 'xdp') {
     this.#pins = pins;
     this.#options = options;
+    this.#name = name;
     for (const name of pins.names()) this.#adopt(name);
     if (options.tc?.includes('filter') !== false) this.#adoptFilters();
   }
@@ -69,15 +71,18 @@ export class Links {
 
   /**
    * Attaches the program, by XDP if the device accepts it now. What is attached already is replaced in one step.
-   * Throws `SystemError`.
+   * `hooks`: those that are tried. Throws `SystemError`.
    */
-  attach(ifindex: number, programFor: ProgramFor): DeviceLink {
+  attach(
+    ifindex: number,
+    programFor: ProgramFor,
+    hooks: readonly Hook[] = this.#options.hooks ?? HOOKS,
+  ): DeviceLink {
     const existing = this.#links.get(ifindex);
     const update = ({ mode, program }: DeviceLink): boolean =>
       succeeds(() => program.update(programFor(mode)));
     if (existing?.mode === 'native' && update(existing)) return existing;
     if (existing?.mode === 'native') this.detach(ifindex);
-    const { hooks = HOOKS } = this.#options;
     const xdp = hooks.includes('native') ? this.#attachXdp(ifindex, programFor('native')) : UNTRIED;
     if (typeof xdp !== 'string') {
       // Detached last, so that no packet passes in between.
@@ -87,7 +92,7 @@ export class Links {
     }
     if (existing?.mode === 'tc' && update(existing)) return existing;
     this.detach(ifindex);
-    const pin = pinName('tc', ifindex);
+    const pin = this.#pinName('tc', ifindex);
     const place = { ifindex, direction: 'ingress', pins: this.#pins, pin } as const;
     const program = attachTc(place, programFor('tc'), this.#options.tc ?? TC_METHODS);
     const made: DeviceLink = { mode: 'tc', program, refusal: xdp };
@@ -127,7 +132,7 @@ export class Links {
   #attachXdp(ifindex: number, program: Descriptor): DeviceLink | string {
     try {
       const link = createLink(program, ifindex, 'xdp', 'native');
-      const pin = pinName('native', ifindex);
+      const pin = this.#pinName('native', ifindex);
       const attachment = linkAttachment(link, this.#pins, pin, this.#pins.put(pin, link));
       return { mode: 'native', program: attachment, refusal: null };
     } catch (error) {
@@ -137,11 +142,15 @@ export class Links {
   }
 
   #adopt(name: string): void {
-    const [, hook, index] = /^xdp-(native|tc)-(\d+)$/.exec(name) ?? [];
+    const hook = HOOKS.find((one) => name.startsWith(`${this.#name}-${one}-`));
     if (hook === undefined) return;
-    const ifindex = Number(index);
+    const ifindex = Number(name.slice(this.#pinName(hook, '').length));
     const program = adoptLink(this.#pins, name, ifindex);
-    if (program !== null) this.#links.set(ifindex, { mode: hook as Hook, program, refusal: null });
+    if (program !== null) this.#links.set(ifindex, { mode: hook, program, refusal: null });
+  }
+
+  #pinName(hook: Hook, ifindex: number | ''): string {
+    return `${this.#name}-${hook}-${ifindex}`;
   }
 
   #adoptFilters(): void {
@@ -152,10 +161,6 @@ export class Links {
       this.#links.set(ifindex, { mode: 'tc', program, refusal: null });
     }
   }
-}
-
-function pinName(hook: Hook, ifindex: number): string {
-  return `xdp-${hook}-${ifindex}`;
 }
 
 function discard({ program }: DeviceLink): void {

@@ -57,6 +57,13 @@ export interface EarlyDropDriver {
    * stops it at once.
    */
   forward(ports: readonly ForwardPort[] | null): void;
+  /**
+   * Attaches the program that forwards answers to those of these devices that answers enter by, by the first of their
+   * hooks that works, and detaches it from all others. It forwards between the ports of `forward` alone.
+   */
+  forwardAnswers(devices: readonly AnswerDevice[]): void;
+  /** The hook of that program by the index of its device. */
+  answering(): ReadonlyMap<number, Hook>;
   /** Why answered flows cannot be forwarded, or null. Known after the first `load`. */
   forwardObstacle(): string | null;
   /** The number of packets that were forwarded. */
@@ -75,8 +82,10 @@ export interface EarlyDropDriver {
   evaluate(frame: Buffer, ifindex: number): 'pass' | 'drop';
   /** Evaluates a frame that enters by a device. Returns it as it is forwarded without the network stack, or null. For tests. */
   forwardedFrame(frame: Buffer, ifindex: number): Buffer | null;
-  /** Watches a frame that leaves by a device. For tests. */
-  leave(frame: Buffer, ifindex: number): void;
+  /** The same of an answer, at one of the hooks. For tests. */
+  forwardedAnswer(frame: Buffer, ifindex: number, hook: Hook): Buffer | null;
+  /** Watches a frame that leaves by a device, and entered by another or was sent by this host (0). For tests. */
+  leave(frame: Buffer, ifindex: number, entered?: number): void;
   /** Everything stays in force, and the next driver takes it over. */
   close(): void;
 }
@@ -108,10 +117,19 @@ export interface ForwardPort {
   readonly mac: Buffer;
   /** Packets may enter by it. */
   readonly isEntry: boolean;
-  /** Packets may leave by it. */
+  /** Packets may leave by it, after XDP. */
   readonly isExit: boolean;
+  /** The same after tc. */
+  readonly isTcExit: boolean;
   /** Packets that enter may have unfinished checksums. */
   readonly needsChecks: boolean;
+}
+
+/** A device that answers of protected hosts enter by. */
+export interface AnswerDevice {
+  readonly ifindex: number;
+  /** In order of preference. */
+  readonly hooks: readonly Hook[];
 }
 
 export type Attached =

@@ -2,7 +2,14 @@ import { parseAddress } from '@portcullis/core/net/address.ts';
 import { cidrOfAddress, containsCidr } from '@portcullis/core/net/cidr.ts';
 import { FakeCounterDriver } from '../../counters/fake-driver.ts';
 import type { EarlyTarget } from '../compile/early-target.ts';
-import type { Attached, EarlyDropDriver, EarlySettings, ForwardPort } from './driver.ts';
+import type { Hook } from '../devices/links.ts';
+import type {
+  AnswerDevice,
+  Attached,
+  EarlyDropDriver,
+  EarlySettings,
+  ForwardPort,
+} from './driver.ts';
 import type { Flow } from '../flows/mark-keys.ts';
 import type { SlotCount } from '../maps/map-set.ts';
 import { Targets } from '../maps/targets.ts';
@@ -48,6 +55,7 @@ class Fake implements FakeEarlyDrop {
   remembered = 0;
   predecessor: (() => 'pass' | 'drop') | null = null;
   forwarding: readonly ForwardPort[] | null = null;
+  readonly #answering = new Map<number, Hook>();
   readonly #counters = new FakeCounterDriver();
   readonly #all: Targets;
   #next: Map<string, EarlyTarget> | null = null;
@@ -148,6 +156,16 @@ class Fake implements FakeEarlyDrop {
     this.forwarding = ports;
   }
 
+  forwardAnswers(devices: readonly AnswerDevice[]): void {
+    this.#throwIfFailing();
+    this.#answering.clear();
+    for (const { ifindex, hooks } of devices) this.#answering.set(ifindex, hooks[0] ?? 'tc');
+  }
+
+  answering(): ReadonlyMap<number, Hook> {
+    return this.#answering;
+  }
+
   forwardObstacle(): null {
     return null;
   }
@@ -186,6 +204,10 @@ class Fake implements FakeEarlyDrop {
   }
 
   forwardedFrame(): null {
+    throw new Error('the fake reads no frames; the kernel does');
+  }
+
+  forwardedAnswer(): null {
     throw new Error('the fake reads no frames; the kernel does');
   }
 

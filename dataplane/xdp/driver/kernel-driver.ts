@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { testRun, updateElement } from '../../kernel/bpf/bpf.ts';
+import { type Descriptor, testRun, updateElement } from '../../kernel/bpf/bpf.ts';
 import { type BpfArtifact, readArtifact } from '../../kernel/bpf/bpf-artifact.ts';
 import { ProgramRefused } from '../../kernel/bpf/bpf-program.ts';
 import type { CounterDriver } from '../../counters/driver.ts';
@@ -10,7 +10,14 @@ import { RingBuffer } from '../../kernel/bpf/ring-buffer.ts';
 import type { EarlyTarget } from '../compile/early-target.ts';
 import { XdpCounters } from '../counting/counter-driver.ts';
 import { CounterMaps } from '../counting/counter-maps.ts';
-import type { Attached, EarlyDropDriver, EarlySettings, ForwardPort } from './driver.ts';
+import type {
+  AnswerDevice,
+  Attached,
+  EarlyDropDriver,
+  EarlySettings,
+  ForwardPort,
+} from './driver.ts';
+import { AnswerLinks } from '../forwarding/answer-links.ts';
 import { ForwardMaps } from '../forwarding/forward-maps.ts';
 import { AllDrops } from '../counting/drop-deltas.ts';
 import { type Flow, markNow, markKeys } from '../flows/mark-keys.ts';
@@ -35,8 +42,9 @@ import { NO_UNIONS, type UnionTable } from '../compile/unions.ts';
 const ARTIFACT = join(import.meta.dirname, '..', 'bpf', 'early-drop.bpf.json');
 /** XDP_DROP and TC_ACT_SHOT. */
 const DROPS: Readonly<Record<Hook, number>> = { native: 1, tc: 2 };
-/** XDP_REDIRECT. */
-const REDIRECTS = 4;
+/** XDP_REDIRECT and TC_ACT_REDIRECT. */
+const REDIRECTS: Readonly<Record<Hook, number>> = { native: 4, tc: 7 };
+const ANSWER_PROGRAMS = { native: 'nativeAnswer', tc: 'tcAnswer' } as const;
 /** The kernel runs no program on a shorter frame as at tc ingress: Ethernet and IPv4 headers. */
 const TC_FRAME_BYTES = 34;
 const SAMPLES_AT_ONCE = 500;
@@ -67,6 +75,7 @@ export function createKernelDriver(options: KernelDriverOptions): EarlyDropDrive
 interface Opened {
   readonly links: Links;
   readonly egress: Egress;
+  readonly answers: AnswerLinks;
   readonly marks: Marks;
   readonly counting: CounterMaps;
   readonly counters: XdpCounters;
@@ -194,7 +203,8 @@ class KernelDriver implements EarlyDropDriver {
   }
 
   attach(ifindex: number): Attached {
-    const { links } = this.#open();
+    const { links, answers } = this.#open();
+    answers.detach(ifindex);
     try {
       if (links.isDead(ifindex)) links.detach(ifindex);
       const { mode, program, refusal } = links.attach(ifindex, this.#programFor);
@@ -231,6 +241,17 @@ class KernelDriver implements EarlyDropDriver {
 
   forward(ports: readonly ForwardPort[] | null): void {
     this.#open().forwarding.forward(ports);
+  }
+
+  forwardAnswers(devices: readonly AnswerDevice[]): void {
+    const { answers, forwarding } = this.#open();
+    const [attached, answering] = [answers.hooks(), forwarding.answering()];
+    const used = devices.filter(({ ifindex }) => attached.has(ifindex) || answering.has(ifindex));
+    answers.attach(used, this.#answerProgramFor);
+  }
+
+  answering(): ReadonlyMap<number, Hook> {
+    return this.#open().answers.hooks();
   }
 
   forwardObstacle(): string | null {
@@ -282,8 +303,7 @@ class KernelDriver implements EarlyDropDriver {
   }
 
   evaluate(frame: Buffer, ifindex: number): 'pass' | 'drop' {
-    const { hooks = HOOKS } = this.#options;
-    const hook = this.#open().links.modeOf(ifindex) ?? hooks[0] ?? 'native';
+    const hook = this.#hookOf(ifindex);
     if (hook === 'tc' && frame.length < TC_FRAME_BYTES) return 'pass';
     const program = this.#programFor(hook);
     const { returned } = testRun({ program, hook, packet: frame, repeat: 1, ingress: ifindex });
@@ -291,15 +311,17 @@ class KernelDriver implements EarlyDropDriver {
   }
 
   forwardedFrame(frame: Buffer, ifindex: number): Buffer | null {
-    const program = this.#programFor('native');
-    const result = Buffer.alloc(frame.length);
-    const run = testRun({ program, packet: frame, repeat: 1, ingress: ifindex, result });
-    return run.returned === REDIRECTS ? result.subarray(0, run.length) : null;
+    const hook = this.#hookOf(ifindex);
+    return redirected(this.#programFor(hook), hook, frame, ifindex);
   }
 
-  leave(frame: Buffer, ifindex: number): void {
+  forwardedAnswer(frame: Buffer, ifindex: number, hook: Hook): Buffer | null {
+    return redirected(this.#answerProgramFor(hook), hook, frame, ifindex);
+  }
+
+  leave(frame: Buffer, ifindex: number, entered = 0): void {
     const program = this.#loaded().programs.get('egress');
-    testRun({ program, hook: 'tc', packet: frame, repeat: 1, ingress: ifindex });
+    testRun({ program, hook: 'tc', packet: frame, repeat: 1, ingress: ifindex, entered });
   }
 
   close(): void {
@@ -308,6 +330,7 @@ class KernelDriver implements EarlyDropDriver {
     this.#prepared = null;
     this.#opened?.links.close();
     this.#opened?.egress.close();
+    this.#opened?.answers.close();
     this.#opened?.marks.close();
     this.#opened?.counting.close();
     this.#opened?.forwarding.close();
@@ -315,6 +338,11 @@ class KernelDriver implements EarlyDropDriver {
     this.#previous = null;
     this.#set = null;
     this.#ring = null;
+  }
+
+  #hookOf(ifindex: number): Hook {
+    const { hooks = HOOKS } = this.#options;
+    return this.#open().links.modeOf(ifindex) ?? hooks[0] ?? 'native';
   }
 
   get #isMemoryRefused(): boolean {
@@ -351,12 +379,13 @@ class KernelDriver implements EarlyDropDriver {
 
   /** The new set takes effect with `enforce`. */
   #replaceSet(next: MapSet, settings: EarlySettings): void {
-    const { egress, marks } = this.#open();
+    const { egress, answers, marks } = this.#open();
     try {
       marks.pin();
       // Until then, a port that is open in one set may be closed in the other.
       writeSettings(next, { ...settings, marksAll: true }, this.#targets, marks.seed);
       egress.update(next.programs.get('egress'));
+      answers.update((hook) => next.programs.get(ANSWER_PROGRAMS[hook]));
     } catch (error) {
       next.close();
       throw error;
@@ -394,6 +423,8 @@ class KernelDriver implements EarlyDropDriver {
   }
 
   readonly #programFor: ProgramFor = (hook) => this.#loaded().programs.get(hook);
+  readonly #answerProgramFor: ProgramFor = (hook) =>
+    this.#loaded().programs.get(ANSWER_PROGRAMS[hook]);
 
   #loaded(): MapSet {
     if (this.#set === null) throw new Error('nothing is loaded');
@@ -406,11 +437,12 @@ class KernelDriver implements EarlyDropDriver {
       const marks = Marks.open(pins, this.#artifact.maps);
       const egress = new Egress(pins, this.#options.tc);
       const links = new Links(pins, this.#options);
+      const answers = new AnswerLinks(pins);
       const counting = new CounterMaps(this.#artifact.maps);
       const counters = new XdpCounters(counting, this.#drops);
       const forwarding = new ForwardMaps(this.#artifact.maps, this.#options.flows ?? FLOWS);
       const shared = { ...marks.maps, ...counting.maps, ...forwarding.maps };
-      this.#opened = { links, egress, marks, counting, counters, forwarding, shared };
+      this.#opened = { links, egress, answers, marks, counting, counters, forwarding, shared };
     }
     return this.#opened;
   }
@@ -418,6 +450,18 @@ class KernelDriver implements EarlyDropDriver {
   #hasPrefixes(): string {
     return `${this.#targets.hasPrefixes(4)} ${this.#targets.hasPrefixes(6)}`;
   }
+}
+
+/** The frame as the program redirects it, or null. */
+function redirected(
+  program: Descriptor,
+  hook: Hook,
+  packet: Buffer,
+  ingress: number,
+): Buffer | null {
+  const result = Buffer.alloc(packet.length);
+  const run = testRun({ program, hook, packet, repeat: 1, ingress, result });
+  return run.returned === REDIRECTS[hook] ? result.subarray(0, run.length) : null;
 }
 
 /** Kernels that count maps as locked memory return EPERM. */

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createFakeEarlyDrop } from '../driver/fake.ts';
 import { FastPath, type FastPathBase } from './fast-path.ts';
-import { planPorts, type PortFacts } from './ports.ts';
+import { answerHooks, planPorts, type PortFacts } from './ports.ts';
 
 const WAN = 7;
 const LAN = 8;
-const BASE: FastPathBase = { sees: 'both', isComplete: true, entries: [WAN] };
+const BASE: FastPathBase = { sees: 'both', isComplete: true, entries: new Map([[WAN, 'native']]) };
 
 function device(ifindex: number, change: Partial<PortFacts> = {}): PortFacts {
   return {
@@ -46,9 +46,10 @@ test('forwards between the devices, and never while rules are written', () => {
     driver.forwarding?.map(({ ifindex, isEntry, isExit }) => [ifindex, isEntry, isExit]),
     [
       [WAN, true, true],
-      [LAN, false, true],
+      [LAN, true, true],
     ],
   );
+  assert.deepEqual(driver.answering(), new Map([[LAN, 'native']]));
   fast.suspend();
   assert.equal(driver.forwarding, null);
   fast.refresh();
@@ -61,7 +62,6 @@ test('is off, with the reason, where packets would skip something', () => {
   const off: readonly (readonly [RegExp, Partial<FastPathBase>, Parameters<typeof setUp>[0]])[] = [
     [/sees no answers/, { sees: 'inbound' }, {}],
     [/not on every device/, { isComplete: false }, {}],
-    [/runs XDP programs/, { entries: [] }, {}],
     [/on top of it/, {}, { wan: { hasUppers: true } }],
     [/rxvlan off/, {}, { wan: { hidesTags: true } }],
     [/filters of tc/, {}, { wan: { filtersEntering: true } }],
@@ -101,6 +101,44 @@ test('is off where the host cannot be checked, or the operator switched it off',
   assert.equal(driver.forwarding, null);
 });
 
+test('forwards at tc where a card has no XDP, or takes no frames from it', () => {
+  const entries = new Map([[WAN, 'tc']] as const);
+  for (const change of [{ transmits: false }, { hidesTags: true }]) {
+    const { driver, fast } = setUp({ wan: change, lan: change });
+    fast.resume(() => ({ ...BASE, entries }));
+    assert.equal(fast.state().reason, null);
+    assert.deepEqual(
+      driver.forwarding?.map(({ isEntry, isTcExit }) => [isEntry, isTcExit]),
+      [
+        [true, true],
+        [true, true],
+      ],
+    );
+    fast.resume(() => BASE);
+    assert.notEqual(fast.state().reason, null);
+  }
+});
+
+test('forwards answers at tc, or by XDP where a card hands over whole packets', () => {
+  const cases: readonly (readonly [Partial<PortFacts>, readonly string[] | null])[] = [
+    [{}, ['native', 'tc']],
+    [{ hidesTags: true }, ['tc']],
+    [{ kind: 'veth', transmits: false }, ['tc']],
+    [{ kind: 'bridge' }, null],
+    [{ hasUppers: true }, null],
+    [{ hasMaster: true }, null],
+    [{ filtersEntering: true }, null],
+    [{ isUp: false }, null],
+    [{ mac: null }, null],
+  ];
+  for (const [facts, hooks] of cases) assert.deepEqual(answerHooks(device(LAN, facts)), hooks);
+  const { answers } = planPorts([device(WAN), device(LAN)], BASE.entries);
+  assert.deepEqual(
+    answers.map(({ ifindex }) => ifindex),
+    [LAN],
+  );
+});
+
 test('verifies checksums of packets unless their card finishes them', () => {
   for (const [bus, needsChecks] of [
     ['pci', false],
@@ -108,7 +146,7 @@ test('verifies checksums of packets unless their card finishes them', () => {
     ['', true],
     ['xen', true],
   ] as const) {
-    const { ports } = planPorts([device(WAN, { bus }), device(LAN)], [WAN]);
+    const { ports } = planPorts([device(WAN, { bus }), device(LAN)], BASE.entries);
     assert.equal(ports.find(({ ifindex }) => ifindex === WAN)?.needsChecks, needsChecks, bus);
   }
 });

@@ -1,14 +1,15 @@
 import type { FastPathState } from '@portcullis/core/firewall/edge-state.ts';
 import { describeKernelError } from '../../kernel/describe-error.ts';
-import type { EarlyDropDriver } from '../driver/driver.ts';
+import type { Hook } from '../devices/links.ts';
+import type { EarlyDropDriver, ForwardPort } from '../driver/driver.ts';
 import type { Ports } from './ports.ts';
 
 /** The host's treatment of forwarded packets, read at every call. The methods throw `SystemError`. */
 export interface ForwardingHost {
   /** The part of this host that forwarded packets would skip, or null. */
   skipped(): string | null;
-  /** `entries`: indexes of the devices with our program in their driver. */
-  ports(entries: readonly number[]): Ports;
+  /** `entries`: the hooks of the early drop on named devices. `answering`: those of our programs for answers. */
+  ports(entries: ReadonlyMap<number, Hook>, answering: ReadonlyMap<number, Hook>): Ports;
 }
 
 /** The state of the early drop that the fast path depends on. */
@@ -16,8 +17,8 @@ export interface FastPathBase {
   readonly sees: 'both' | 'inbound';
   /** Every named device has a program, so that all packets are counted there. */
   readonly isComplete: boolean;
-  /** Indexes of the devices with our program in their driver. */
-  readonly entries: readonly number[];
+  /** The hooks of our programs, by the index of the device. */
+  readonly entries: ReadonlyMap<number, Hook>;
 }
 
 /** The pause between two looks at the host. Shorter than the lease of the programs. */
@@ -79,21 +80,32 @@ export class FastPath {
     if (this.#base === null) return;
     this.#checkedMs = performance.now();
     const found = this.#plan(this.#base());
-    this.#reason = typeof found === 'string' ? found : null;
-    if (this.#host !== null) this.#driver.forward(typeof found === 'string' ? null : found);
+    const isOff = typeof found === 'string';
+    this.#reason = isOff ? found : null;
+    if (this.#host === null) this.#driver.forwardAnswers([]);
+    else this.#driver.forward(isOff ? null : this.#withAnswers(found));
   }
 
-  #plan({ sees, isComplete, entries }: FastPathBase): Ports['ports'] | string {
+  /** The ports, with entries of answers where their program could be attached. */
+  #withAnswers({ ports, answers }: Ports): ForwardPort[] {
+    this.#driver.forwardAnswers(answers);
+    const answering = this.#driver.answering();
+    return ports.map((port) => ({
+      ...port,
+      isEntry: port.isEntry || answering.has(port.ifindex),
+    }));
+  }
+
+  #plan({ sees, isComplete, entries }: FastPathBase): Ports | string {
     if (this.#host === null) return 'switched off';
     if (sees === 'inbound') return 'this edge sees no answers';
     const obstacle = this.#driver.forwardObstacle();
     if (obstacle !== null) return obstacle;
     if (!isComplete) return 'the early drop is not on every device';
-    if (entries.length === 0) return 'no driver of a named device runs XDP programs';
     try {
       const skipped = this.#host.skipped();
       if (skipped !== null) return skipped;
-      return portsOf(this.#host.ports(entries), entries);
+      return portsOf(this.#host.ports(entries, this.#driver.answering()), entries);
     } catch (error) {
       return `this host cannot be checked: ${describeKernelError(error)}`;
     }
@@ -101,15 +113,19 @@ export class FastPath {
 }
 
 /** The ports, or why packets cannot be forwarded between any two. */
-function portsOf(found: Ports, entries: readonly number[]): Ports['ports'] | string {
+function portsOf(found: Ports, entries: ReadonlyMap<number, Hook>): Ports | string {
   const { ports, entryObstacles, exitObstacles } = found;
   if (!ports.some(({ isEntry }) => isEntry)) {
-    const [first = 0] = entries;
+    const [first = 0] = entries.keys();
     return `no packet can be forwarded from a named device: ${entryObstacles.get(first) ?? 'it is gone'}`;
   }
-  const inner = ports.some(({ isExit, ifindex }) => isExit && !entries.includes(ifindex));
-  if (inner) return ports;
-  const others = [...exitObstacles].filter(([ifindex]) => !entries.includes(ifindex));
+  const hooks = new Set(
+    ports.flatMap(({ isEntry, ifindex }) => (isEntry && entries.get(ifindex)) || []),
+  );
+  const takes = ({ isExit, isTcExit }: ForwardPort): boolean =>
+    (isExit && hooks.has('native')) || (isTcExit && hooks.has('tc'));
+  if (ports.some((port) => takes(port) && !entries.has(port.ifindex))) return found;
+  const others = [...exitObstacles].filter(([ifindex]) => !entries.has(ifindex));
   const [reason] = others.map(([, text]) => text).toSorted(byUse);
   return `no packet can be forwarded to another device: ${reason ?? 'there is none'}`;
 }

@@ -3,6 +3,7 @@ import {
   createMap,
   deleteElement,
   type Descriptor,
+  lookupElement,
   type MapShape,
   updateElement,
 } from '../../kernel/bpf/bpf.ts';
@@ -32,6 +33,8 @@ export class ForwardMaps {
   readonly #mask: number;
   /** The ports in the map, as hexadecimal values by index. */
   readonly #ports = new Map<number, string>();
+  /** The ports that answers have entered by. */
+  readonly #answering = new Set<number>();
 
   /** `flows`: the number of flows to have places for. Throws `SystemError`. */
   constructor(shapes: Readonly<Record<string, MapShape>>, flows: number) {
@@ -69,6 +72,18 @@ export class ForwardMaps {
     return this.#counter.read(0, 1)[0] ?? 0;
   }
 
+  /** The ports that answers have entered by. */
+  answering(): ReadonlySet<number> {
+    const value = Buffer.alloc(PORT_BYTES);
+    for (const ifindex of this.#ports.keys()) {
+      if (this.#answering.has(ifindex) || !lookupElement(this.maps.ports, keyOf(ifindex), value))
+        continue;
+      const flags = value.readUInt16LE(MAC_BYTES);
+      if ((flags & LAYOUT.PORT_ANSWERS) !== 0) this.#answering.add(ifindex);
+    }
+    return this.#answering;
+  }
+
   close(): void {
     Object.values(this.maps).forEach(closeDescriptor);
   }
@@ -86,6 +101,7 @@ export class ForwardMaps {
       if (wanted.has(ifindex)) continue;
       deleteElement(this.maps.ports, keyOf(ifindex));
       this.#ports.delete(ifindex);
+      this.#answering.delete(ifindex);
     }
     for (const [ifindex, value] of wanted) {
       const text = value.toString('hex');
@@ -109,12 +125,13 @@ function keyOf(ifindex: number): Buffer {
   return key;
 }
 
-function valueOf({ mac, isEntry, isExit, needsChecks }: ForwardPort): Buffer {
+function valueOf({ mac, isEntry, isExit, isTcExit, needsChecks }: ForwardPort): Buffer {
   const value = Buffer.alloc(PORT_BYTES);
   mac.copy(value, 0, 0, MAC_BYTES);
   const flags =
     (isEntry ? LAYOUT.PORT_IN : 0) |
     (isExit ? LAYOUT.PORT_OUT : 0) |
+    (isTcExit ? LAYOUT.PORT_TC_OUT : 0) |
     (needsChecks ? LAYOUT.PORT_CHECKS : 0);
   value.writeUInt16LE(flags, MAC_BYTES);
   return value;

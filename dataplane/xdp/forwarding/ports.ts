@@ -4,11 +4,14 @@ import { dumpOf } from '../../kernel/netlink/dump.ts';
 import { NETLINK } from '../../kernel/netlink/netlink.ts';
 import { attribute, attributesOf, textOf } from '../../kernel/netlink/netlink-message.ts';
 import { xdpTransmitters } from '../../kernel/netlink/xdp-features.ts';
-import type { ForwardPort } from '../driver/driver.ts';
+import type { Hook } from '../devices/links.ts';
+import type { AnswerDevice, ForwardPort } from '../driver/driver.ts';
 
 /** The devices that packets may be forwarded between, and why others are none. */
 export interface Ports {
   readonly ports: readonly ForwardPort[];
+  /** The devices that answers may enter by. They are no entries of `ports` until they have a program. */
+  readonly answers: readonly AnswerDevice[];
   /** Why a device is no entry or no exit, by index. */
   readonly entryObstacles: ReadonlyMap<number, string>;
   readonly exitObstacles: ReadonlyMap<number, string>;
@@ -36,11 +39,12 @@ export interface PortFacts {
   readonly filtersLeaving: boolean;
 }
 
-/** Returns null if packets may enter by the device. Pure. */
-export function entryObstacle(facts: PortFacts): string | null {
+/** Returns null if packets may enter by the device and be forwarded at that hook. Pure. */
+export function entryObstacle(facts: PortFacts, hook: Hook): string | null {
   const { hasUppers, hidesTags, filtersEntering, name } = facts;
   if (hasUppers) return 'there are devices on top of it';
-  if (hidesTags) return `the card removes VLAN tags: ethtool -K ${name} rxvlan off`;
+  if (hidesTags && hook === 'native')
+    return `the card removes VLAN tags: ethtool -K ${name} rxvlan off`;
   if (filtersEntering) return 'filters of tc see its packets';
   return deviceObstacle(facts);
 }
@@ -57,31 +61,52 @@ export function exitObstacle(facts: PortFacts): string | null {
   return filtersLeaving ? 'filters of tc see its packets' : null;
 }
 
+/**
+ * The hooks at which answers that enter by the device may be forwarded; null if they may not. Containers leave to a card
+ * what only the network stack finishes, and XDP would cost a veth the speed of TCP. Pure.
+ */
+export function answerHooks(facts: PortFacts): readonly Hook[] | null {
+  if (entryObstacle(facts, 'tc') !== null) return null;
+  return facts.kind === 'veth' || facts.hidesTags ? ['tc'] : ['native', 'tc'];
+}
+
 function deviceObstacle({ kind, mac, isUp, hasMaster }: PortFacts): string | null {
-  if (kind !== '' && kind !== 'veth') return `it is a ${kind}`;
+  if (!PLAIN_KINDS.includes(kind)) return `it is a ${kind}`;
   if (mac === null) return 'its packets have no Ethernet header';
   if (hasMaster) return 'it belongs to another device';
   return isUp ? null : 'it is down';
 }
 
+/** Cards, and the devices of containers. */
+const PLAIN_KINDS: readonly string[] = ['', 'veth'];
+
 /** Buses of cards that hand on no unfinished checksum while an XDP program is attached. */
 const FINISHED: readonly string[] = ['pci', 'usb', 'virtio'];
 
-/** Plans the ports. `entries`: indexes of the named devices with our program in their driver. Pure. */
-export function planPorts(devices: readonly PortFacts[], entries: readonly number[]): Ports {
+/** Plans the ports. `entries`: the hooks of the early drop on named devices. Pure. */
+export function planPorts(
+  devices: readonly PortFacts[],
+  entries: ReadonlyMap<number, Hook>,
+): Ports {
   const entryObstacles = new Map<number, string>();
   const exitObstacles = new Map<number, string>();
+  const answers: AnswerDevice[] = [];
   const ports = devices.flatMap((facts): ForwardPort[] => {
     const { ifindex, mac, bus } = facts;
-    const noEntry = entries.includes(ifindex) ? entryObstacle(facts) : 'it has no program';
+    const hook = entries.get(ifindex);
+    const noEntry = hook === undefined ? 'it has no program' : entryObstacle(facts, hook);
     const noExit = exitObstacle(facts);
+    const isTcExit = exitObstacle({ ...facts, transmits: true }) === null;
     if (noEntry !== null) entryObstacles.set(ifindex, noEntry);
     if (noExit !== null) exitObstacles.set(ifindex, noExit);
-    if (mac === null || (noEntry !== null && noExit !== null)) return [];
+    const hooks = hook === undefined ? answerHooks(facts) : null;
+    if (hooks !== null) answers.push({ ifindex, hooks });
+    if (mac === null || (noEntry !== null && !isTcExit && hooks === null)) return [];
     const needsChecks = !FINISHED.includes(bus);
-    return [{ ifindex, mac, isEntry: noEntry === null, isExit: noExit === null, needsChecks }];
+    const [isEntry, isExit] = [noEntry === null, noExit === null];
+    return [{ ifindex, mac, isEntry, isExit, isTcExit, needsChecks }];
   });
-  return { ports, entryObstacles, exitObstacles };
+  return { ports, answers, entryObstacles, exitObstacles };
 }
 
 /** Source of all numbers: include/uapi/linux/{rtnetlink,if_link,if_arp,pkt_sched}.h. */
@@ -105,9 +130,15 @@ const [ROOT, CLSACT] = [0xffff_ffff, 0xffff_fff1] as const;
 /** Our program that watches what leaves. */
 const OUR_EGRESS = 1;
 
+/** The hooks of our programs, by the index of the device. */
+export interface OurHooks {
+  readonly entries: ReadonlyMap<number, Hook>;
+  readonly answering: ReadonlyMap<number, Hook>;
+}
+
 /** Reads all devices. `hasUppers`: by name. Throws `SystemError` if this kernel cannot tell. */
 export function readPortFacts(
-  entries: readonly number[],
+  { entries, answering }: OurHooks,
   hasUppers: (name: string) => boolean,
 ): PortFacts[] {
   const transmitters = xdpTransmitters();
@@ -123,20 +154,22 @@ export function readPortFacts(
     const info = attributes.get(LINK.info);
     const address = attributes.get(LINK.address);
     const isEthernet = payload.readUInt16LE(2) === ETHERNET && address?.length === MAC_BYTES;
-    const isEntry = entries.includes(ifindex);
+    const kind = info === undefined ? '' : (textOf(attributesOf(info).get(INFO_KIND)) ?? '');
+    const mayEnter = entries.has(ifindex) || (isEthernet && PLAIN_KINDS.includes(kind));
+    const ours = (entries.get(ifindex) ?? answering.get(ifindex)) === 'tc' ? 1 : 0;
     return {
       ifindex,
       name,
       mac: isEthernet ? Buffer.from(address) : null,
-      kind: info === undefined ? '' : (textOf(attributesOf(info).get(INFO_KIND)) ?? ''),
+      kind,
       bus: textOf(attributes.get(LINK.bus)) ?? '',
       isUp: (payload.readUInt32LE(8) & IS_UP) !== 0,
       hasMaster: attributes.has(LINK.master),
-      hasUppers: isEntry && hasUppers(name),
-      hidesTags: isEntry && takesVlanTags(name),
+      hasUppers: mayEnter && hasUppers(name),
+      hidesTags: mayEnter && takesVlanTags(name),
       transmits: transmitters.has(ifindex),
       hasQdisc: shaped.has(ifindex),
-      filtersEntering: filtered.has(ifindex) || countPrograms(ifindex, 'tcxIngress') > 0,
+      filtersEntering: filtered.has(ifindex) || countPrograms(ifindex, 'tcxIngress') > ours,
       filtersLeaving: filtered.has(ifindex) || countPrograms(ifindex, 'tcxEgress') > OUR_EGRESS,
     };
   });

@@ -63,6 +63,8 @@ export const LAYOUT = {
   PORT_IN: 1,
   PORT_OUT: 2,
   PORT_CHECKS: 4,
+  PORT_ANSWERS: 8,
+  PORT_TC_OUT: 16,
   FLOW_MARKS: 2 ** 21,
   HOST_BITS: 12,
   HOST_MARKS: 2 ** 12,

@@ -15,10 +15,13 @@ const PROGRAMS = {
   egress: { name: 'pcl_remember', section: 'tcx/egress' },
   nativeGreeting: { name: 'pcl_greeting', section: 'xdp/greeting' },
   tcGreeting: { name: 'pcl_greeting_tc', section: 'tcx/ingress/greeting' },
-  forward: { name: 'pcl_forward', section: 'xdp/forward' },
+  nativeForward: { name: 'pcl_forward', section: 'xdp/forward' },
+  tcForward: { name: 'pcl_forward_tc', section: 'tcx/ingress/forward' },
+  nativeAnswer: { name: 'pcl_answer', section: 'xdp/answer' },
+  tcAnswer: { name: 'pcl_answer_tc', section: 'tcx/ingress/answer' },
 } as const;
 type Loadable = keyof typeof PROGRAMS;
-export type ProgramName = 'native' | 'tc' | 'egress';
+export type ProgramName = 'native' | 'tc' | 'egress' | 'nativeAnswer' | 'tcAnswer';
 interface Called {
   readonly program: Loadable;
   /** The map that it is called by. */
@@ -30,9 +33,12 @@ interface Called {
 const CALLED: Readonly<Partial<Record<ProgramName, readonly Called[]>>> = {
   native: [
     { program: 'nativeGreeting', map: 'greeters', isOptional: false },
-    { program: 'forward', map: 'forwarders', isOptional: true },
+    { program: 'nativeForward', map: 'forwarders', isOptional: true },
   ],
-  tc: [{ program: 'tcGreeting', map: 'greeters_tc', isOptional: false }],
+  tc: [
+    { program: 'tcGreeting', map: 'greeters_tc', isOptional: false },
+    { program: 'tcForward', map: 'forwarders_tc', isOptional: true },
+  ],
 };
 
 const FIRST = Buffer.alloc(4);

@@ -41,6 +41,8 @@ interface AnsweredCase {
   readonly way: Way;
   /** Packets end on the target. */
   readonly isLocal: boolean;
+  /** Called before each round. */
+  readonly renew?: () => void;
 }
 
 interface Compared {
@@ -59,6 +61,7 @@ export async function answeredRows(family: Family, say: Say): Promise<Row[]> {
   try {
     const cases = [
       ...(await routedCases(subjects, family)),
+      xdpCase(subjects, family),
       ...(await localCases(subjects, family, sockets)),
     ];
     const ratios = await interleaved(subjects, cases, say);
@@ -85,15 +88,28 @@ async function routedCases(subjects: Subjects, family: Family): Promise<Answered
   });
 }
 
+function xdpCase(subjects: Subjects, family: Family): AnsweredCase {
+  const fleet = { family, addresses: 10_000, rules: 10, end: 'deny' } as const;
+  return {
+    ...subjects.answersByXdp(fleet),
+    name: 'XDP 4096 answers',
+    flows: { family, addresses: 1024, ports: 4 },
+    way: 'server to client',
+    isLocal: false,
+  };
+}
+
 async function targetsOf(subjects: Subjects, family: Family): Promise<Map<string, Target>> {
   const options = { scopes: scopesOf(family), answers: true };
   const policies = policiesOf({ family, addresses: 10_000, rules: 10, end: 'deny' });
   const slow = await subjects.running(policies, options);
   const fast = await subjects.running(policies, { ...options, fastPath: true });
+  const tc = await subjects.running(policies, { ...options, fastPath: true, mode: 'tc' });
   return new Map([
     ['router', subjects.tracking({ answers: true })],
     ['edge', slow.target],
     ['fast', fast.target],
+    ['tc', tc.target],
   ]);
 }
 
@@ -135,7 +151,8 @@ async function interleaved(
 ): Promise<ReadonlyMap<string, readonly number[]>> {
   const times = new Map<string, number[]>(cases.map(({ name }) => [name, []]));
   for (let round = 0; round <= ROUNDS; round++) {
-    for (const { name, target, flows, way, isLocal } of cases) {
+    for (const { name, target, flows, way, isLocal, renew } of cases) {
+      renew?.();
       const { addresses, ports } = flows;
       const count = addresses * ports * ANSWERS_TO_A_FLOW;
       if (!isLocal) {
@@ -187,24 +204,42 @@ function answersOf({ family, addresses, ports }: Flows): Omit<Plan, 'to' | 'from
   };
 }
 
+/** How an edge forwards, by the name of its cases. */
+const WAYS = {
+  edge: 'the network stack',
+  fast: 'the fast path',
+  tc: 'the fast path at tc ingress',
+};
+
+/** For clients to servers, servers to clients, and clients to one server. */
+const GOALS: Readonly<Record<string, readonly (number | null)[]>> = {
+  edge: [0.5, 0.9, null],
+  fast: [1.4, 1.3, 1.3],
+};
+
 function compared(cases: readonly AnsweredCase[]): Compared[] {
   const has = (name: string): boolean => cases.some((one) => one.name === name);
-  const all = (['edge', 'fast'] as const).flatMap((subject): Compared[] => {
-    const where = subject === 'edge' ? 'the network stack' : 'the fast path';
+  const all = Object.entries(WAYS).flatMap(([subject, where]): Compared[] => {
     const of = (rest: string, what: string, goal: number | null): Compared => ({
       what: `${what}, by ${where}`,
       name: `${subject} ${rest}`,
       baseline: `router ${rest}`,
       goal,
     });
-    const isFast = subject === 'fast';
+    const [routed = null, answers = null, one = null] = GOALS[subject] ?? [];
     return [
-      of('4096', '4,096 answered flows, client to server', isFast ? 1.4 : 0.5),
-      of('40960', '40,960 answered flows, client to server', isFast ? 1.4 : 0.5),
-      of('4096 answers', '4,096 answered flows, server to client', isFast ? null : 0.9),
-      of('one', 'one address with 4,096 answered flows', isFast ? 1.3 : null),
+      of('4096', '4,096 answered flows, client to server', routed),
+      of('40960', '40,960 answered flows, client to server', routed),
+      of('4096 answers', '4,096 answered flows, server to client', answers),
+      of('one', 'one address with 4,096 answered flows', one),
       of('local', 'one address of the host itself', 0.5),
     ];
+  });
+  all.push({
+    what: '4,096 answered flows, server to client, by the fast path of cards alone',
+    name: 'XDP 4096 answers',
+    baseline: 'router 4096 answers',
+    goal: 2,
   });
   return all.filter(({ name }) => has(name));
 }

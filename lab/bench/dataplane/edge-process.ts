@@ -111,13 +111,18 @@ export class BenchEdge {
     return { residentMib: residentMib(pid), cpuMs: cpuMs(pid) };
   }
 
+  /** Ends the process as the kernel does that has no memory left. */
+  kill(): Promise<void> {
+    return this.stop('SIGKILL');
+  }
+
   /** Ends the process: the table stays in the kernel, and early drop ends with it where it cannot be pinned. */
-  async stop(): Promise<void> {
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     const child = this.#child;
     this.#child = null;
     if (child === null || child.exitCode !== null || child.signalCode !== null) return;
     const gone = once(child, 'exit');
-    child.kill('SIGTERM');
+    child.kill(signal);
     await gone;
   }
 

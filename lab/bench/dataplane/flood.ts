@@ -5,6 +5,7 @@ import type { Family } from '@portcullis/core/net/address.ts';
 import { filteredPolicy } from '@portcullis/dataplane/testing/policies.ts';
 import { missing } from '../../requirements.ts';
 import { answeredRows } from './answered.ts';
+import { playersRows } from './players.ts';
 import { type Case, median, rateOf } from '../measure.ts';
 import type { Bench, Row } from '../report.ts';
 import type { BenchEdge } from './edge-process.ts';
@@ -53,12 +54,13 @@ type Say = (line: string) => void;
  */
 export const floodBench: Bench = {
   name: 'flood',
-  missing: () => missing(['root', 'netns', 'nft', 'bpf', 'ethtool']),
+  missing: () => missing(['root', 'netns', 'nft', 'bpf', 'ethtool', 'python3']),
   run: async (say) => [
     ...(await familyRows(4, say)),
     ...(await answeredRows(4, say)),
     ...(await familyRows(6, say)),
     ...(await answeredRows(6, say)),
+    ...(await playersRows(say)),
   ],
 };
 

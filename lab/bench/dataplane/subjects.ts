@@ -7,13 +7,25 @@ import {
 } from '@portcullis/dataplane/kernel/bpf/bpf.ts';
 import { compileEarly } from '@portcullis/dataplane/xdp/compile/compile.ts';
 import type { EarlyDropDriver } from '@portcullis/dataplane/xdp/driver/driver.ts';
+import { EARLY_SETTINGS } from '@portcullis/dataplane/testing/policies.ts';
+import { planPorts, readPortFacts } from '@portcullis/dataplane/xdp/forwarding/ports.ts';
 import { createKernelDriver } from '@portcullis/dataplane/xdp/driver/kernel-driver.ts';
 import { NO_UNIONS } from '@portcullis/dataplane/xdp/compile/unions.ts';
 import type { DeviceMode } from '@portcullis/dataplane/xdp/devices/device.ts';
 import { BenchEdge, type BenchEdgeOptions, type Settings } from './edge-process.ts';
 import { linearTable, lookupTable } from './hand-tables.ts';
 import { type Fleet, flowsOf, policiesOf, sourceSetsOf } from './policies.ts';
-import { DEVICE, dropAtIngress, dropByXdp, Range, type Target } from '../generator/traffic.ts';
+import {
+  DEVICE,
+  dropAtIngress,
+  dropByXdp,
+  linkOf,
+  Range,
+  SINK,
+  type Target,
+} from '../generator/traffic.ts';
+
+const FORWARDED_FLOWS = 2 ** 16;
 
 interface EdgeOptions {
   readonly sees?: Settings['sees'];
@@ -129,6 +141,38 @@ export class Subjects {
     });
     driver.remember(flowsOf(fleet, flows));
     return target;
+  }
+
+  /**
+   * The early drop alone, which forwards answers by XDP. Call `renew` before each round: it acts for the agent. A device of
+   * the bench is a veth, so that the agent would forward answers at tc ingress.
+   */
+  answersByXdp(fleet: Fleet): { readonly target: Target; readonly renew: () => void } {
+    const target = this.range.target({ answers: true });
+    const { namespace, receiver } = target;
+    const driver = createKernelDriver({ pins: '', flows: FORWARDED_FLOWS });
+    this.#drivers.push(driver);
+    const { ifindex } = linkOf(namespace, SINK.device);
+    const settings = { ...EARLY_SETTINGS, named: [receiver] };
+    namespace.within(() => {
+      driver.load(policiesOf(fleet).map(compileEarly), settings, NO_UNIONS);
+      driver.enforce();
+      const { mode } = driver.attach(receiver);
+      if (mode !== 'native') throw new Error(`the early drop is ${mode}`);
+      driver.watch([receiver, ifindex]);
+    });
+    const renew = (): void =>
+      namespace.within(() => {
+        driver.forwardAnswers([{ ifindex, hooks: ['native'] }]);
+        const answering = driver.answering();
+        const entries = new Map([[receiver, 'native']] as const);
+        const facts = readPortFacts({ entries, answering }, () => false);
+        const { ports } = planPorts(facts, entries);
+        driver.forward(
+          ports.map((port) => ({ ...port, isEntry: port.isEntry || answering.has(port.ifindex) })),
+        );
+      });
+    return { target, renew };
   }
 
   nftables(fleet: Fleet, sees: Settings['sees']): Promise<Target> {

@@ -11,7 +11,8 @@ import type { Counted, Plan, Round } from './plan.ts';
 
 /** Where the end of a wire receives. */
 export const DEVICE = 'wan';
-const SINK = { device: 'sink', mac: '02:00:00:00:00:02' } as const;
+/** Where a target routes on. */
+export const SINK = { device: 'sink', mac: '02:00:00:00:00:02' } as const;
 /** The clients that answers are sent to. */
 export const CLIENTS = { 4: '192.0.2.77', 6: '2001:db8:c::77' } as const;
 /** The sender, as the next hop to them. */

@@ -1,27 +1,18 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { allowPort, denyAll } from '@portcullis/dataplane/testing/policies.ts';
 import { createForwardingHost } from '@portcullis/dataplane/xdp/create.ts';
 import { deviceName, readDevice } from '@portcullis/dataplane/xdp/devices/device.ts';
 import { createKernelDriver } from '@portcullis/dataplane/xdp/driver/kernel-driver.ts';
+import type { EarlyDropDriver } from '@portcullis/dataplane/xdp/driver/driver.ts';
 import { EarlyDrop } from '@portcullis/dataplane/xdp/early-drop.ts';
 import type { Desired } from '@portcullis/dataplane/desired.ts';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
-import {
-  CLIENT,
-  CLIENT_PORT,
-  ForwardingWire,
-  SERVER,
-  SERVER_PORT,
-} from '../../differential/forwarding-wire.ts';
+import { ForwardingWire, SERVER, SERVER_PORT } from '../../differential/forwarding-wire.ts';
 import { driverWithin } from '../../driver-within.ts';
 import { require } from '../../requirements.ts';
-import type { Namespace } from '../../stack/netns.ts';
-
-const PATIENCE_MS = 30_000;
+import { eventually, type Game, playOn, TURNS } from './game.ts';
 
 describe('the fast path of answered flows', () => {
   it('carries a game between sockets, whatever their host leaves to the card', async (t) => {
@@ -29,10 +20,23 @@ describe('the fast path of answered flows', () => {
     if (edge === null) return;
     await edge.apply([denyAll(SERVER[4], [allowPort('udp', SERVER_PORT)])]);
     assert.deepEqual([edge.drop.fastPath().reason, edge.drop.problems()], [null, []]);
-    // Checksums that a card would finish are finished by the network stack alone.
-    assert.equal(await edge.play(), true);
+    // Checksums that a card would finish are finished by the network stack, also of answers, which leave as buffers.
+    await eventually(async () => {
+      edge.look();
+      return (await edge.play()) && edge.drop.fastPath().packets > 0;
+    });
+    assert.deepEqual([...edge.answering().values()], ['tc']);
+    const { packets } = edge.drop.fastPath();
     edge.wire.client.run('ethtool', '-K', 'eth', 'tx', 'off');
-    await eventually(async () => (await edge.play()) && edge.drop.fastPath().packets > 0);
+    // More than answers alone.
+    await eventually(async () => {
+      const before = edge.drop.fastPath().packets;
+      return (await edge.play()) && edge.drop.fastPath().packets - before > TURNS;
+    });
+    assert.ok(edge.drop.fastPath().packets > packets);
+    edge.drop.remove();
+    assert.equal(edge.answering().size, 0);
+    assert.equal(await edge.play(), true);
   });
 
   it('ends with the rule that let the flow in, and while rules are written', async (t) => {
@@ -99,49 +103,18 @@ describe('the fast path of answered flows', () => {
   });
 });
 
-async function eventually(condition: () => Promise<boolean>): Promise<void> {
-  const deadlineMs = performance.now() + PATIENCE_MS;
-  while (!(await condition())) {
-    assert.ok(performance.now() < deadlineMs, 'it never came');
-    await wait(100);
-  }
-}
-
-const ECHO = `import socket
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-s.bind(("${SERVER[4]}", ${SERVER_PORT}))
-print("ready", flush=True)
-while True:
-    data, peer = s.recvfrom(2048)
-    s.sendto(data, peer)`;
-
-/** Prints whether all of a few requests were answered. */
-const PLAYER = `import socket
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-s.bind(("${CLIENT[4]}", ${CLIENT_PORT}))
-s.settimeout(2)
-print("ready", flush=True)
-while True:
-    input()
-    try:
-        for turn in range(20):
-            s.sendto(b"%d" % turn * 40, ("${SERVER[4]}", ${SERVER_PORT}))
-            while s.recv(2048) != b"%d" % turn * 40:
-                pass
-        print("answered", flush=True)
-    except TimeoutError:
-        print("silent", flush=True)`;
-
 class FastEdge {
   readonly wire: ForwardingWire;
   readonly drop: EarlyDrop;
-  readonly #ask: () => Promise<string>;
+  readonly answering: EarlyDropDriver['answering'];
+  readonly play: Game['play'];
   #generation = 0;
 
-  constructor(wire: ForwardingWire, drop: EarlyDrop, ask: () => Promise<string>) {
+  constructor(wire: ForwardingWire, drop: EarlyDrop, driver: EarlyDropDriver, game: Game) {
     this.wire = wire;
     this.drop = drop;
-    this.#ask = ask;
+    this.answering = () => driver.answering();
+    this.play = () => game.play();
   }
 
   async apply(policies: readonly Policy[]): Promise<void> {
@@ -160,11 +133,6 @@ class FastEdge {
     };
     this.drop.suspendForwarding();
     await this.drop.apply(desired, []);
-  }
-
-  /** Whether the server answers. */
-  async play(): Promise<boolean> {
-    return (await this.#ask()) === 'answered';
   }
 
   /** Repairs like the agent, which does it four times a second. */
@@ -194,37 +162,16 @@ async function edgeOf(t: TestContext): Promise<FastEdge | null> {
     remember: () => ({ tcp: 600, udp: 600, other: 600 }),
     forwarding: {
       skipped: () => edge.within(() => host.skipped()),
-      ports: (entries) => edge.within(() => host.ports(entries)),
+      ports: (entries, answering) => edge.within(() => host.ports(entries, answering)),
     },
     log: { debug() {}, info() {}, warn() {}, error() {} },
   });
-  const processes = [await speak(wire.behind, ECHO), await speak(wire.client, PLAYER)];
+  const game = await playOn(wire);
   t.after(() => {
-    for (const { stop } of processes) stop();
+    game.stop();
     drop.remove();
     driver.close();
     wire.destroy();
   });
-  return new FastEdge(wire, drop, () => (processes[1] as Speaker).ask());
-}
-
-interface Speaker {
-  /** Sends a line and returns the next one. */
-  ask(): Promise<string>;
-  stop(): void;
-}
-
-async function speak(namespace: Namespace, script: string): Promise<Speaker> {
-  const child = namespace.spawn(['python3', '-c', script], { stdio: ['pipe', 'pipe', 'inherit'] });
-  if (child.stdout === null) throw new Error('no output is read');
-  const lines = createInterface({ input: child.stdout });
-  await once(lines, 'line');
-  return {
-    ask: async () => {
-      const answer = once(lines, 'line');
-      child.stdin?.write('\n');
-      return String((await answer)[0]);
-    },
-    stop: () => void child.kill(),
-  };
+  return new FastEdge(wire, drop, driver, game);
 }
