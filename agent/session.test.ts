@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { mock, test } from 'node:test';
 import type { AgentSide } from '@portcullis/link/transport/transport.ts';
 import { AgentSession } from './session.ts';
 
@@ -60,4 +60,28 @@ test('a hello waits for the heartbeat under way, which carries an older mode', a
   await answer();
   assert.deepEqual(sent, ['hello', 'sync', 'heartbeat', 'hello', 'sync']);
   await session.stop();
+});
+
+test('begins its intervals at a random part of them, so that a fleet does not sync in step', async (t) => {
+  mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
+  t.after(() => mock.timers.reset());
+  const random = mock.method(Math, 'random', () => 0.25);
+  t.after(() => random.mock.restore());
+  const { session, sent, answer, settle } = recorded();
+  await answer();
+  assert.deepEqual(sent, ['hello', 'sync']);
+  const passes = async (ms: number): Promise<number> => {
+    mock.timers.tick(ms);
+    await settle();
+    return sent.filter((what) => what === 'sync').length;
+  };
+  assert.equal(await passes(14_999), 1);
+  assert.equal(await passes(1), 2);
+  assert.equal(await passes(59_999), 2);
+  assert.equal(await passes(1), 3);
+  const stopped = session.stop();
+  // The heartbeat under way.
+  await answer();
+  await stopped;
+  assert.equal(await passes(60_000), 3);
 });

@@ -46,7 +46,7 @@ export class AgentSession {
   /** The heartbeat under way. */
   #beating: Promise<void> = Promise.resolve();
   #retryMs = FIRST_RETRY_MS;
-  #timers: NodeJS.Timeout[] = [];
+  #stopTimers: (() => void)[] = [];
   #stopped = false;
 
   constructor(options: AgentSessionOptions) {
@@ -144,19 +144,31 @@ export class AgentSession {
   }
 
   #setIntervals(intervals: Intervals | null): void {
-    for (const timer of this.#timers) clearInterval(timer);
-    this.#timers = [];
+    for (const stop of this.#stopTimers) stop();
+    this.#stopTimers = [];
     if (this.#stopped || intervals === null) return;
     const { collect, resync } = this.#options;
-    this.#timers = [
-      setInterval(() => {
+    this.#stopTimers = [
+      everySpread(intervals.heartbeatMs, () => {
         collect?.();
         this.#heartbeats.poke();
-      }, intervals.heartbeatMs),
-      setInterval(() => {
+      }),
+      everySpread(intervals.resyncMs, () => {
         this.#syncing.poke();
         resync?.();
-      }, intervals.resyncMs),
+      }),
     ];
   }
+}
+
+/**
+ * Runs at an interval, the first time after a random part of it: the agents of a fleet begin together when control comes
+ * back, and would come together for ever. Returns a function that stops it.
+ */
+function everySpread(ms: number, run: () => void): () => void {
+  let timer = setTimeout(() => {
+    timer = setInterval(run, ms);
+    run();
+  }, Math.random() * ms);
+  return () => clearTimeout(timer);
 }

@@ -28,6 +28,7 @@ import { recordDrops } from './edges/drops.ts';
 import { type Confirmed, Confirmations } from './edges/confirmations.ts';
 import {
   loadEdge,
+  loadMoment,
   markLive,
   recordHeartbeat,
   recordHello,
@@ -144,12 +145,13 @@ class EdgeSession {
 
   async #sync(name: string, request: EdgeSync): Promise<ControlReply> {
     const { db, sync, events } = this.#options;
-    const edge = await loadEdge(db, name);
-    if (edge === null) return unknownAgent(name);
+    const now = await loadMoment(db, name, request.after);
+    if (now === null) return unknownAgent(name);
+    const { edge } = now;
     if (edge.instance !== request.instance) return resyncNeeded();
     const sent =
       request.cursor === null
-        ? await sync.begin(edge, request, edge.needsWholeSync)
+        ? await sync.begin(now, request)
         : await sync.next(edge, request, request.cursor);
     if (sent.kind === 'refused') return sent;
     const { page, policies } = sent;

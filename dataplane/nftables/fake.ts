@@ -13,6 +13,7 @@ export interface FakeKernel extends Driver {
   nextApply(): Promise<string>;
   /** Changes elements as another process would, without the driver. */
   meddle(change: (elements: Map<string, string>) => void): void;
+  /** Every text that was applied, unless the fake was created to record none. */
   readonly applied: readonly string[];
   /** The answer of `probe`. */
   lack: string | null;
@@ -28,7 +29,7 @@ interface Table {
   readonly objects: Map<string, string>;
 }
 
-export function createFakeKernel(): FakeKernel {
+export function createFakeKernel({ recordsTexts = true } = {}): FakeKernel {
   let table: Table | null = null;
   let stamp = 1;
   const applied: string[] = [];
@@ -51,7 +52,7 @@ export function createFakeKernel(): FakeKernel {
       await fake.beforeApply();
       table = attempt(text);
       stamp += 1;
-      applied.push(text);
+      if (recordsTexts) applied.push(text);
       for (const resolve of waiting.splice(0)) resolve(text);
     },
     change: ({ text }) => fake.apply(text),

@@ -71,6 +71,47 @@ describe('an edge agent', () => {
     assert.equal(control.received.filter(({ kind }) => kind === 'edge.sync').length, 2);
   });
 
+  it('applies the changes that arrive during a sync after it, without another sync', async (t) => {
+    const { control, kernel, start } = testEdge(t);
+    control.policies.set(A, opening(A, 443));
+    await start();
+    await control.confirmed();
+    const syncs = (): number => control.received.filter(({ kind }) => kind === 'edge.sync').length;
+    const answered = Promise.withResolvers<void>();
+    control.answersSyncs = answered.promise;
+    const asked = control.next((request) => request.kind === 'edge.sync');
+    control.change([opening(A, 1)]);
+    await asked;
+    control.send([opening(B, 53)], []);
+    control.send([opening(A, 2)], []);
+    control.send([], [B]);
+    await control.noticed();
+    answered.resolve();
+    await control.confirmed();
+    assert.equal(kernel.elements()?.get(`port4 ${A} . tcp . 2`), 'accept');
+    assert.equal(kernel.elements()?.has(`port4 ${B} . tcp . 53`), false);
+    assert.equal(syncs(), 2);
+  });
+
+  it('fetches what it missed when changes that arrived during a sync do not fit it', async (t) => {
+    const { control, kernel, start } = testEdge(t);
+    control.policies.set(A, opening(A, 443));
+    await start();
+    await control.confirmed();
+    const answered = Promise.withResolvers<void>();
+    control.answersSyncs = answered.promise;
+    const asked = control.next((request) => request.kind === 'edge.sync');
+    control.change([opening(A, 1)]);
+    await asked;
+    control.lose([opening(B, 53)]);
+    control.send([opening(C, 80)], []);
+    await control.noticed();
+    answered.resolve();
+    await control.confirmed();
+    assert.equal(kernel.elements()?.get(`port4 ${B} . tcp . 53`), 'accept');
+    assert.equal(kernel.elements()?.get(`port4 ${C} . tcp . 80`), 'accept');
+  });
+
   it('merges all syncs that arrive during an apply', async (t) => {
     const { control, kernel, start } = testEdge(t);
     await start();

@@ -8,6 +8,7 @@ import type { AgentStatus, EdgeAgent, EdgeAgentOptions } from './agent-options.t
 import { type Coalesced, coalesce } from '@portcullis/link/coalesce.ts';
 import { Confirmation } from './confirmation.ts';
 import { Enforcer } from './enforcer.ts';
+import { MissedChanges } from './missed-changes.ts';
 import { type Desired } from '@portcullis/dataplane/desired.ts';
 import { managementOf, mergeChanges } from '../reconcile/desired.ts';
 import { NamedDevices, type Reception } from '../host/devices.ts';
@@ -45,6 +46,7 @@ class Agent implements EdgeAgent {
   readonly #reporter: Reporter;
   readonly #applying: Coalesced;
   readonly #confirmation: Confirmation;
+  readonly #missed = new MissedChanges();
   /** The edge's name; empty before the first welcome. */
   #desired: Desired | null = null;
   /** Control has sent the whole state to this instance; before, `#desired` comes from disk. */
@@ -188,17 +190,34 @@ class Agent implements EdgeAgent {
       held.generation < changes.after ||
       held.sourceSets.version !== changes.sourceSetsVersion
     ) {
-      this.#session.poke();
+      if (changes === null || !this.#missed.keep(changes)) this.#session.poke();
     } else if (held.generation < changes.generation) {
       this.#hold(mergeChanges(held, changes));
     }
   }
 
   async #sync(): Promise<void> {
+    this.#missed.begin();
+    let missed: readonly EdgeChanges[];
+    let desired: Desired;
+    try {
+      desired = await this.#fetch();
+    } finally {
+      // After a failure nothing is lost: the next sync begins later than they came.
+      missed = this.#missed.end();
+    }
+    this.#take(desired);
+    for (const changes of missed) this.#receive(changes);
+  }
+
+  #fetch(): Promise<Desired> {
     const known = this.#synced ? (this.#desired?.generation ?? 0) : 0;
-    const desired = await this.#control.sync(this.#desired, known, ({ policies, settings }) =>
+    return this.#control.sync(this.#desired, known, ({ policies, settings }) =>
       this.#enforcer.compileAhead(policies, settings.sees),
     );
+  }
+
+  #take(desired: Desired): void {
     // Changes that came by themselves meanwhile may be newer.
     if (this.#synced && desired.generation < (this.#desired?.generation ?? 0)) return;
     this.#hold(desired);

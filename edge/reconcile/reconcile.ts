@@ -216,7 +216,11 @@ export class Reconciler {
   async #load(desired: Desired, layout: Layout, reasons: Reasons): Promise<void> {
     const before = this.#isUncertain ? null : this.#loaded;
     const delta = before === null ? null : this.#deltaTo(before, layout);
-    if (delta === null) return this.#loadWhole(desired, layout, reasons);
+    if (before === null || delta === null) return this.#loadWhole(desired, layout, reasons);
+    if (changesNothing(delta, before.layout, layout)) {
+      // The same object, so that nobody looks for differences in the next one, or records it again.
+      return this.#remember(desired, before.layout, before.sizes, reasons);
+    }
     try {
       await this.#driver.change(delta);
     } catch (error) {
@@ -348,6 +352,14 @@ export class Reconciler {
     }));
     return { generation, refused, policies: layout.targets.size, elements: layout.elements };
   }
+}
+
+function changesNothing({ text }: RenderedDelta, before: Layout, after: Layout): boolean {
+  return (
+    text === '' &&
+    before.sourceSets === after.sourceSets &&
+    changedKeys(before.targets, after.targets).length === 0
+  );
 }
 
 function versioned<V>(map: ReadonlyMap<string, V>): VersionedMap<V> {

@@ -47,8 +47,7 @@ export class KernelRecords {
   readonly #log: Log;
   readonly #digest = new LayoutDigest();
   #wanted: LoadedTable | null = null;
-  /** The stamp of the last table given to `keep`. */
-  #stamp: number | null = null;
+  #recorded: LoadedTable | null = null;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(path: string, log: Log) {
@@ -73,14 +72,17 @@ export class KernelRecords {
 
   /** A table that is null or has no stamp is not recorded. */
   keep(table: LoadedTable | null): void {
-    this.#stamp = table?.stamp ?? null;
+    const known = this.#recorded;
+    const isRecorded = table?.layout === known?.layout && table?.stamp === known?.stamp;
+    if (isRecorded && this.#wanted === null) return;
     this.#wanted = table;
     this.#timer ??= setTimeout(() => void this.flush(), PAUSE_MS);
   }
 
   /** Records the same table again if others have changed the stamp. */
   follow(table: LoadedTable): void {
-    if (table.stamp !== null && table.stamp !== this.#stamp) this.keep(table);
+    if (table.stamp !== null && table.stamp !== (this.#wanted ?? this.#recorded)?.stamp)
+      this.keep(table);
   }
 
   /** Writes the pending record. */
@@ -101,6 +103,7 @@ export class KernelRecords {
         sizes: [...sizes].map(([map, size]) => ({ map, size })),
       });
       this.#wanted = null;
+      this.#recorded = wanted;
     } catch (error) {
       this.#log.warn({ error: describeError(error) }, 'what the kernel has was not recorded');
     }

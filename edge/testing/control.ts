@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import { createMemoryLink, type MemoryLink } from '@portcullis/link/transport/memory.ts';
 import type { AgentRequest, ControlReply } from '@portcullis/link/messages/messages.ts';
@@ -27,6 +28,8 @@ export class FakeControl {
   refuseNext: ControlReply | null = null;
   /** Receives requests of this kind and never answers. */
   unansweredKind: AgentRequest['kind'] | null = null;
+  /** Syncs are answered, with the state of their request, after this. */
+  answersSyncs: Promise<void> = Promise.resolve();
   #changes: { readonly generation: number; readonly target: string }[] = [];
   #waiting: { readonly wanted: (request: AgentRequest) => boolean; readonly met: () => void }[] =
     [];
@@ -34,6 +37,7 @@ export class FakeControl {
   constructor() {
     this.link = createMemoryLink(async (_, request) => {
       const reply = this.answer(request);
+      if (request.kind === 'edge.sync') await this.answersSyncs;
       return request.kind === this.unansweredKind ? new Promise<never>(() => {}) : reply;
     });
   }
@@ -96,6 +100,12 @@ export class FakeControl {
     return new Promise((met) => this.#waiting.push({ wanted, met }));
   }
 
+  /** Resolves when the agent has taken every notice that was sent: it answers calls in their order. */
+  async noticed(): Promise<void> {
+    const agent = { kind: 'edge', name: SETTINGS.name } as const;
+    await this.link.control.call(agent, { kind: 'edge.explain', packet: PACKET }, 60_000);
+  }
+
   /** Resolves when a generation is confirmed, at once if it already was. */
   async confirmed(generation = this.generation): Promise<EdgeConfirm> {
     const wanted = (request: AgentRequest): boolean =>
@@ -146,6 +156,18 @@ const SETTINGS = {
   sees: 'both',
   fragments: 'reassemble',
 } as const;
+
+const PACKET: Packet = {
+  family: 4,
+  source: '198.51.100.1',
+  destination: '203.0.113.10',
+  protocol: 6,
+  sourcePort: 1_024,
+  destinationPort: 443,
+  icmp: null,
+  hopLimit: 64,
+  fragment: 'none',
+};
 
 export interface TestEdge {
   readonly control: FakeControl;

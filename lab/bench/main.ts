@@ -63,7 +63,7 @@ for (const bench of benches) {
   print(`${bench.name}:`);
   const results = await bench.run((line) => print(`  ${line}`), options);
   const { rows, details } = 'rows' in results ? results : { rows: results, details: undefined };
-  for (const line of report(root, bench.name, rows)) print(`  ${line}`);
+  for (const line of report(root, bench.name, rows, options)) print(`  ${line}`);
   if (isJson) console.log(JSON.stringify({ bench: bench.name, rows, details }));
 }
 

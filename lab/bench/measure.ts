@@ -58,12 +58,3 @@ export function residentMib(pid: number | undefined): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? 0) / 1024;
 }
-
-/** Milliseconds in a tick of the kernel's accounting. */
-const TICK_MS = 10;
-
-/** Processor time of a process. */
-export function cpuMs(pid: number | string | undefined): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
-}

@@ -37,12 +37,24 @@ interface ReportedRow extends Omit<Row, 'goalIs'> {
   readonly met: boolean | null;
 }
 
-/** Writes `bench/results/NAME.json` and returns the lines to print. A goal missed is said, never hidden. */
-export function report(root: string, bench: string, rows: readonly Row[]): string[] {
+/**
+ * Writes `bench/results/NAME.json`, with the options of the run in its command, and returns the lines to print. A goal
+ * missed is said, never hidden.
+ */
+export function report(
+  root: string,
+  bench: string,
+  rows: readonly Row[],
+  options: readonly string[] = [],
+): string[] {
   const reported = rows.map(toReported);
   const folder = join(root, 'bench', 'results');
   mkdirSync(folder, { recursive: true });
-  const document = { bench, command: `npm run bench -- ${bench}`, rows: reported };
+  const document = {
+    bench,
+    command: ['npm run bench --', bench, ...options].join(' '),
+    rows: reported,
+  };
   writeFileSync(join(folder, `${bench}.json`), `${JSON.stringify(document, null, 2)}\n`);
   return reported.map(toLine);
 }

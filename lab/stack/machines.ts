@@ -24,7 +24,7 @@ import { type Namespace, Network } from './netns.ts';
 import { API_PORT, ended, startBridge } from './stack.ts';
 
 const LAUNCHER = join(import.meta.dirname, '..', '..', 'portcullis');
-const START_MS = 60_000;
+const START_MS = 120_000;
 const NATS_PORT = 4222;
 const NATS_MONITOR_PORT = 8222;
 /** The address of the host of control and NATS, on the wire that all hosts share. */
@@ -45,6 +45,8 @@ interface MachinesOptions {
   readonly bare?: readonly string[];
   /** Default: control has an embedded PostgreSQL. */
   readonly databaseUrl?: string;
+  /** The size of each edge's disk, such as `1g`. Small by default, so that tests can fill it. */
+  readonly disk?: string;
 }
 
 interface Program {
@@ -65,6 +67,7 @@ export class Machines {
   readonly #programs = new Map<string, Program>();
   readonly #key = generateSecret();
   readonly #givenUrl: string | null;
+  readonly #disk: string;
   readonly control: Machine;
   readonly edges: readonly Machine[];
   /** Edges of the fleet that have not joined. */
@@ -75,8 +78,9 @@ export class Machines {
   readonly #replica: Machine;
   #bridges: ChildProcess[] = [];
 
-  private constructor(label: string, { edges, bare = [], databaseUrl }: MachinesOptions) {
+  private constructor(label: string, { edges, bare = [], databaseUrl, disk }: MachinesOptions) {
     this.#givenUrl = databaseUrl ?? null;
+    this.#disk = disk ?? '64m';
     this.#network = new Network(label);
     // When run as root, control and PostgreSQL use another account, which must be able to enter the folder.
     chmodSync(this.#home, 0o711);
@@ -144,8 +148,9 @@ export class Machines {
       this.#network.join(edge.namespace, outside[0], edge.namespace, outside[1]);
       mountBpffs(this.#bpffs(edge.name));
       // A disk of its own, which can be full.
-      mkdirSync(join(this.#home, edge.name));
-      spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64m', 'tmpfs', join(this.#home, edge.name)]);
+      const disk = join(this.#home, edge.name);
+      mkdirSync(disk);
+      spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${this.#disk}`, 'tmpfs', disk]);
     }
     const theirs = { device: 'mgmt0', addresses: ['10.77.0.2/24'] };
     const ours = { device: 'to-replica', addresses: [] };
@@ -200,10 +205,15 @@ ${edges.join('\n')}
     await this.logged('replica', 'serving agents over NATS');
   }
 
-  /** Kills it as a crash would: the process that all its others end with. */
-  killPostgres(): void {
+  /** The postmaster of control's embedded PostgreSQL, which all its other processes end with. */
+  get postmasterPid(): number {
     const file = join(clusterOf(join(this.#home, 'control')), 'postmaster.pid');
-    process.kill(Number(readFileSync(file, 'utf8').split('\n')[0]), 'SIGKILL');
+    return Number(readFileSync(file, 'utf8').split('\n')[0]);
+  }
+
+  /** Kills PostgreSQL as a crash would. */
+  killPostgres(): void {
+    process.kill(this.postmasterPid, 'SIGKILL');
   }
 
   #launchControl(machine: Machine, env: NodeJS.ProcessEnv = {}): void {

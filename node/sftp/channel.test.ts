@@ -57,3 +57,40 @@ test('answers reads and writes in the order of the requests, in whatever order t
   await new Promise((resolve) => setImmediate(resolve));
   assert.deepEqual(wire.answered, [1, 2, 3, 4]);
 });
+
+test('goes on with reads when the window of the client opens, whatever was answered last', () => {
+  /** The window is full, and a refusal waits for it too. */
+  class FullWire extends Wire {
+    override _buffer: readonly unknown[] = [Buffer.alloc(300 * 1024)];
+    _chunkcb: (() => void) | undefined = undefined;
+
+    override status(id: number): void {
+      super.status(id);
+      this._chunkcb = () => {
+        this._chunkcb = undefined;
+        this._buffer = [];
+      };
+    }
+  }
+  const wire = new FullWire();
+  let reads = 0;
+  const channel = new SftpChannel(wire as unknown as ssh2.SFTPWrapper, {
+    maxWaiting: 16,
+    hasRoom: () => true,
+    handles: 0,
+    answering: () => {},
+    perform: () => {
+      reads += 1;
+      return Promise.withResolvers<SftpResult>().promise;
+    },
+    takeHandle: () => false,
+    giveHandle: () => {},
+    end: () => assert.fail('the channel ended'),
+  });
+  channel.serve();
+  wire.emit('READ', 1, Buffer.alloc(4, 1), 0, 1);
+  wire.emit('OPEN', 2, 'a', 1);
+  assert.deepEqual([wire.answered, reads], [[2], 0]);
+  wire._chunkcb?.();
+  assert.equal(reads, 1);
+});

@@ -162,9 +162,11 @@ export class SftpChannel {
     });
     this.#sftp.on('REALPATH', (id, path) => {
       const whole = `/${resolvePath(path)}`;
-      this.#sftp.name(id, [{ filename: whole, longname: whole, attrs: NO_ATTRIBUTES }]);
+      const attrs = NO_ATTRIBUTES;
+      this.#answerBy(() => this.#sftp.name(id, [{ filename: whole, longname: whole, attrs }]));
     });
-    const refuse = (id: number): void => this.#sftp.status(id, STATUS.OP_UNSUPPORTED);
+    const refuse = (id: number): void =>
+      this.#answerBy(() => this.#sftp.status(id, STATUS.OP_UNSUPPORTED));
     this.#sftp.on('READLINK', refuse);
     this.#sftp.on('SYMLINK', refuse);
   }
@@ -173,8 +175,10 @@ export class SftpChannel {
     const { handles } = this.#options;
     this.#sftp.on('EXTENDED', (id, name) => {
       const request = { id, name };
-      if (!answerLimits(insideOf(this.#sftp), request, { ...LIMITS, handles }))
-        this.#sftp.status(id, STATUS.OP_UNSUPPORTED);
+      this.#answerBy(() => {
+        if (!answerLimits(insideOf(this.#sftp), request, { ...LIMITS, handles }))
+          this.#sftp.status(id, STATUS.OP_UNSUPPORTED);
+      });
     });
   }
 
@@ -185,7 +189,8 @@ export class SftpChannel {
 
   #open(id: number, operation: SftpOperation): void {
     if (!this.#options.takeHandle()) {
-      this.#sftp.status(id, STATUS.FAILURE, 'Too many files are open.');
+      const reason = 'Too many files are open.';
+      this.#answerBy(() => this.#sftp.status(id, STATUS.FAILURE, reason));
       return;
     }
     this.#take(id, async () => {
@@ -223,8 +228,13 @@ export class SftpChannel {
   }
 
   #answer(id: number, result: SftpResult): void {
+    this.#answerBy(() => this.#send(id, result));
+  }
+
+  /** Every answer may fill the window of the client, whose opening must be seen then. */
+  #answerBy(send: () => void): void {
     this.#options.answering();
-    this.#send(id, result);
+    send();
     this.#watchWindow();
   }
 

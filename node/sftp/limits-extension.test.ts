@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { test, type TestContext } from 'node:test';
 import { long, packetOf, text, word } from './packets.ts';
 import { rawChannel, TestDoor } from './testing/door.ts';
@@ -14,13 +13,14 @@ const UNSUPPORTED = 8;
 /** Sends packets, and returns as many bytes as were expected. */
 async function answerTo(t: TestContext, sent: readonly Buffer[], bytes: number): Promise<Buffer> {
   const channel = await rawChannel(await (await new TestDoor(t, { handles: 7 }).start()).connect());
-  let answered = Buffer.alloc(0);
+  const answered = Promise.withResolvers<Buffer>();
+  let soFar = Buffer.alloc(0);
+  channel.on('data', (chunk: Buffer) => {
+    soFar = Buffer.concat([soFar, chunk]);
+    if (soFar.length >= bytes) answered.resolve(soFar);
+  });
   channel.write(Buffer.concat(sent));
-  while (answered.length < bytes) {
-    const [chunk] = (await once(channel, 'data')) as [Buffer];
-    answered = Buffer.concat([answered, chunk]);
-  }
-  return answered;
+  return answered.promise;
 }
 
 test('names the limits of requests, by which OpenSSH asks for more than 32 KiB at once', async (t) => {

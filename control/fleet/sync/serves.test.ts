@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import { testDatabase } from '../../db/testing.ts';
-import { loadEdge } from '../edges/store.ts';
+import { loadMoment } from '../edges/store.ts';
 import { applyText } from '../../operator/fleet-file/testing.ts';
 import { serveEdges, TestEdge } from '../test-edge.ts';
 import {
@@ -49,7 +49,7 @@ test('a sync never combines the new generation with the old prefixes', async (t)
   const holding = await insertHolding(db, org, '203.0.113.0/24');
   await acceptRule(db, holding, '203.0.113.200');
   const { sync } = serveEdges(db);
-  const before = await loadEdge(db, 'a');
+  const before = await loadMoment(db, 'a', 0);
   assert.ok(before);
   const { generation } = await applyText(db, EDGE('203.0.113.0/24'));
   const request = {
@@ -59,7 +59,7 @@ test('a sync never combines the new generation with the old prefixes', async (t)
     cursor: null,
     sourceSetsVersion: null,
   } as const;
-  const sent = await sync.begin(before, request, true);
+  const sent = await sync.begin(before, request);
   if (sent.kind === 'refused') assert.fail(sent.detail);
   const { page } = sent;
   assert.equal(page.generation, generation);

@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { mock, test } from 'node:test';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import type { AgentRequest } from '@portcullis/link/messages/messages.ts';
 import type { Db } from '../../db/database.ts';
 import { endOtherConnections, testDatabase } from '../../db/testing.ts';
-import { takeGeneration } from '../generations.ts';
+import { currentGeneration, takeGeneration } from '../generations.ts';
 import { inSnapshot, loadPolicies } from '../policies/policies.ts';
 import { sweepOldRows } from '../timers/retention.ts';
 import { serveEdges, TestEdge } from '../test-edge.ts';
+import { SyncContent } from './content.ts';
 import {
   acceptRule,
   assignGeo,
@@ -155,6 +156,64 @@ test('sends source sets only when the edge has another version', async (t) => {
   assert.equal(pages.at(-1)?.sourceSets?.version, 'v-country:DE');
   assert.deepEqual(Object.keys(edge.sourceSets?.sets ?? {}), ['country:DE']);
   assert.equal((await edge.sync()).at(-1)?.sourceSets, null);
+});
+
+test('answers an edge that has everything without a snapshot, and no other', async (t) => {
+  const { db } = await testDatabase(t);
+  const { org, holding } = await prepare(db);
+  const { link } = serveEdges(db);
+  const edge = new TestEdge(link, 'a', 'one');
+  await acceptRule(db, holding, '203.0.113.1');
+  await edge.join();
+  const snapshots = mock.method(SyncContent, 'open');
+  t.after(() => snapshots.mock.restore());
+  /** The number of snapshots that a sync takes. */
+  const taken = async (): Promise<number> => {
+    const before = snapshots.mock.callCount();
+    const pages = await edge.sync();
+    const page = pages.at(-1);
+    assert.deepEqual([page?.settings.name, page?.next], ['a', null]);
+    return snapshots.mock.callCount() - before;
+  };
+  assert.equal(await taken(), 0);
+  await acceptRule(db, holding, '203.0.113.2');
+  assert.equal(await taken(), 1);
+  assert.equal(await taken(), 0);
+  await assignGeo(db, org, holding, ['203.0.113.0/24'], 'DE');
+  edge.generation = await currentGeneration(db);
+  assert.equal(await taken(), 1, 'control does not know the source sets of this generation yet');
+  edge.sourceSets = { version: 'another', sets: {} };
+  assert.equal(await taken(), 1, 'it has other source sets');
+  assert.equal(await taken(), 0);
+  edge.generation += 1;
+  assert.equal(await taken(), 1, 'that was never accepted here');
+  await sql`update edges set needs_whole_sync = true`.execute(db);
+  assert.equal(await taken(), 1, 'a new instance is sent everything');
+  assert.equal(await taken(), 0);
+  assert.deepEqual(new Map(edge.policies), await policiesNow(db));
+});
+
+test('an edge that nothing new concerns needs no snapshot either', async (t) => {
+  const { db } = await testDatabase(t);
+  const { holding } = await prepare(db);
+  await insertEdge(db, 'low', ['203.0.113.0/25']);
+  const { link, sync } = serveEdges(db);
+  const edge = new TestEdge(link, 'low', 'one');
+  await acceptRule(db, holding, '203.0.113.1');
+  await edge.join();
+  const version = edge.sourceSets?.version ?? '';
+  const snapshots = mock.method(SyncContent, 'open');
+  t.after(() => snapshots.mock.restore());
+  const { generation } = await acceptRule(db, holding, '203.0.113.200');
+  sync.noteSets(generation, version);
+  const [page] = await edge.sync();
+  assert.deepEqual([page?.generation, page?.removed], [generation, []]);
+  assert.equal(snapshots.mock.callCount(), 0);
+  const next = await acceptRule(db, holding, '203.0.113.2');
+  sync.noteSets(next.generation, version);
+  await edge.sync();
+  assert.equal(snapshots.mock.callCount(), 1);
+  assert.deepEqual([...edge.policies.keys()].toSorted(), ['203.0.113.1', '203.0.113.2']);
 });
 
 test('an edge that syncs while 50 writers write misses no change', async (t) => {

@@ -5,7 +5,7 @@ import type { EdgePage, EdgeSync } from '@portcullis/link/messages/edge.ts';
 import type { Refused } from '@portcullis/link/messages/messages.ts';
 import { Limiter } from '@portcullis/link/limiter.ts';
 import type { Db } from '../../db/database.ts';
-import { type EdgeState, loadEdge } from '../edges/store.ts';
+import { type EdgeMoment, type EdgeState, loadEdge } from '../edges/store.ts';
 import { storedCidr } from '../policies/assembly.ts';
 import { type ContentPage, cutSets, pageFor, SyncContent } from './content.ts';
 
@@ -70,26 +70,47 @@ export class SyncService {
   readonly #whole = new Limiter(WHOLE_AT_ONCE);
   readonly #changes = new Limiter(CHANGES_AT_ONCE);
   readonly #stopping = new AbortController();
+  /** The version of the source sets at the newest generation that was read. */
+  #sets = { generation: -1, version: '' };
 
   constructor(options: SyncOptions) {
     this.#options = { pageBytes: PAGE_BYTES, idleMs: IDLE_MS, waitMs: WAIT_MS, ...options };
   }
 
-  /** Returns the first page. With `fromNothing` it sends everything, whatever the edge reports. */
-  async begin(
-    known: EdgeState,
-    request: EdgeSync,
-    fromNothing: boolean,
-  ): Promise<SentPage | Refused> {
-    this.forget(known.settings.name);
-    const content = await this.#open(fromNothing ? 0 : request.after);
+  /** Returns the first page. An edge that needs a whole sync is sent everything, whatever it reports. */
+  async begin(now: EdgeMoment, request: EdgeSync): Promise<SentPage | Refused> {
+    const { edge } = now;
+    this.forget(edge.settings.name);
+    if (this.#hasEverything(now, request)) {
+      return { kind: 'sent', page: nothingNew(now), policies: 0 };
+    }
+    const content = await this.#open(edge.needsWholeSync ? 0 : request.after);
     if (content === null) return busy();
     try {
-      return await this.#sendFirst(known, request, content);
+      return await this.#sendFirst(edge, request, content);
     } catch (error) {
       await content.close();
       throw error;
     }
+  }
+
+  /** The version of the source sets at a generation: edges that need nothing of it are compared with it. */
+  noteSets(generation: number, version: string): void {
+    if (generation > this.#sets.generation) this.#sets = { generation, version };
+  }
+
+  /** Edges sync on a timer, mostly for nothing: that needs no snapshot. */
+  #hasEverything(
+    { edge, generation, unchangedUntil }: EdgeMoment,
+    { after, sourceSetsVersion }: EdgeSync,
+  ): boolean {
+    return (
+      !edge.needsWholeSync &&
+      after > 0 &&
+      unchangedUntil === generation &&
+      this.#sets.generation === generation &&
+      this.#sets.version === sourceSetsVersion
+    );
   }
 
   /** Null if others take too long, or control stops. */
@@ -185,6 +206,7 @@ export class SyncService {
     const geo = await this.#options.loadSourceSets(content.setNames);
     // The version names the data and the sets, so an edge that lacks a set has another version.
     const version = `${geo.version}${content.blockedVersion}`;
+    this.noteSets(content.generation, version);
     if (version === current) return null;
     return { version, sets: { ...geo.sets, ...(await content.loadBlockedSets()) } };
   }
@@ -226,6 +248,19 @@ async function readContent(sync: RunningSync): Promise<ContentPage | null> {
     if (found.isLast || found.policies.length + found.removed.length > 0) return found;
   }
   return NOTHING;
+}
+
+function nothingNew({ edge, generation }: EdgeMoment): EdgePage {
+  return {
+    kind: 'edge.page',
+    generation,
+    whole: false,
+    policies: [],
+    removed: [],
+    sourceSets: null,
+    settings: edge.settings,
+    next: null,
+  };
 }
 
 function lost(): Refused {

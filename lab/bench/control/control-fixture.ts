@@ -87,22 +87,23 @@ export const RULES = 10;
 /** A statement has 30 s. */
 const ADDRESSES_AT_ONCE = 5_000;
 
-/** A million rules, held by the organisation that holds 203.0.113.0/24. */
-export async function fillAddresses(db: Db): Promise<void> {
+/** Ten rules of each address, a million by default, held by the organisation that holds 203.0.113.0/24. */
+export async function fillAddresses(db: Db, addresses = ADDRESSES): Promise<void> {
   await sql`
     insert into holdings (organisation_id, cidr, during, asn, owner)
     select organisation_id, '10.0.0.0/8', during, asn, owner from holdings where cidr = '203.0.113.0/24'`.execute(
     db,
   );
-  for (let first = 1; first <= ADDRESSES; first += ADDRESSES_AT_ONCE) await fillSome(db, first);
+  for (let first = 1; first <= addresses; first += ADDRESSES_AT_ONCE)
+    await fillSome(db, first, Math.min(addresses, first + ADDRESSES_AT_ONCE - 1));
   await sql`analyze`.execute(db);
 }
 
-async function fillSome(db: Db, first: number): Promise<void> {
+async function fillSome(db: Db, first: number, last: number): Promise<void> {
   await sql`
     with places as (
       insert into addresses (holding_id, ip, configured)
-      select id, '10.0.0.0'::inet + n, true from holdings, generate_series(${first}::int, ${first + ADDRESSES_AT_ONCE - 1}::int) n
+      select id, '10.0.0.0'::inet + n, true from holdings, generate_series(${first}::int, ${last}::int) n
        where cidr = '10.0.0.0/8' returning id)
     insert into rules (address_id, action, protocol, source, port, created_generation)
     select id, case when n % 3 = 0 then 'deny' else 'allow' end, case when n % 2 = 0 then 'udp' else 'tcp' end,

@@ -12,7 +12,8 @@ import type { EdgeAssignment } from '@portcullis/core/firewall/packet.ts';
 import type { EdgeReport } from '@portcullis/link/messages/edge-report.ts';
 import type { ControlSide } from '@portcullis/link/transport/transport.ts';
 import type { Namespace } from '../../stack/netns.ts';
-import { cpuMs, residentMib } from '../measure.ts';
+import { residentMib } from '../measure.ts';
+import { cpuMs } from '../processor-use.ts';
 import { within } from '../within.ts';
 
 const POLICIES_PER_PAGE = 500;

@@ -27,7 +27,7 @@ async function start({ name, credential }: SimulatedEdge): Promise<void> {
   const report = (what: unknown, why: string): void => console.error(name, why, what);
   const agent = createEdgeAgent({
     link,
-    driver: createFakeKernel(),
+    driver: createFakeKernel({ recordsTexts: false }),
     host,
     stateDir,
     log: { debug() {}, info() {}, warn() {}, error: report },

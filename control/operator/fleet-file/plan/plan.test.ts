@@ -259,7 +259,7 @@ test('makes the same plan for the same file and state', () => {
 });
 
 test('every kind stands behind those that it refers to, because changes are made in that order', () => {
-  const names = KINDS.map(({ name }) => String(name));
+  const names: readonly string[] = KINDS.map(({ name }) => name);
   const behind = (KINDS as readonly Kind[]).flatMap(({ name, refersTo }) =>
     refersTo
       .filter(({ kind }) => names.indexOf(kind) >= names.indexOf(name))
