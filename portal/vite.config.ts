@@ -9,5 +9,18 @@ export default defineConfig({
     // The policy of the page allows no data: scripts or fonts; small files stay files.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    rolldownOptions: {
+      output: {
+        // Parts of the first page in one file: each file more is compressed for itself.
+        codeSplitting: {
+          groups: [
+            {
+              name: 'controls',
+              test: /@mantine\/core\/esm\/components\/(?:ActionIcon|CloseButton|FocusTrap|Input|InputBase|Popover|SegmentedControl)\//,
+            },
+          ],
+        },
+      },
+    },
   },
 });
