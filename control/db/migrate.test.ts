@@ -23,7 +23,6 @@ const APPLIED = [
   ['0017-server-limits.sql', 'ae8f5706276594ade58eafc71b4a5282bc766722d5feada470c4c6056289c78a'],
   ['0018-making-servers.sql', 'b7eefe223ae21c2010c3b92d419a9bc8b0a5021b4dae6c7963be2102225a9866'],
   ['0021-sftp-of-nodes.sql', 'd519e320200a67b6cb8286878cf5ac912b7ad1631292637a9919363e474f2de7'],
-  ['0022-concerned-edges.sql', '9c69f9b8eba08c9d7252b19438221185b03cbf35f9c99e78edb3adc4235ba4df'],
   [
     '0023-measured-generations.sql',
     'f11eb136c638a662732cf8faf954f43f04d72e68e91ec62f1832b092ef29c38b',

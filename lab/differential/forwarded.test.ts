@@ -72,6 +72,8 @@ class ForwardingEdge {
   readonly #driver: EarlyDropDriver;
   readonly #wan: Link;
   readonly #lan: Link;
+  /** The flows of which a server has answered a packet: packets drawn apart may be of one flow. */
+  readonly #answered = new Set<string>();
   /** The states that answers may have been evaluated by, with the time of their end. */
   #recent: { readonly state: State; readonly ms: number }[] = [];
 
@@ -132,7 +134,7 @@ class ForwardingEdge {
     const wrong = forwarded.filter(
       (one) =>
         expectedOf(state, one).action !== 'pass' ||
-        !isAnswered(one) ||
+        !this.#answered.has(flowOf(one)) ||
         one.form.cut !== 'whole' ||
         Object.values<string>(LOCAL).includes(one.packet.destination),
     );
@@ -143,6 +145,7 @@ class ForwardingEdge {
 
   /** The network stack forwards one answer from the inner device, or sends one of the host itself. */
   #answer({ id, packet }: Numbered): void {
+    this.#answered.add(flowOf({ packet }));
     const reply = { id, packet: reversed(packet), form: PLAIN, payload: PAYLOAD };
     const isLocal = Object.values<string>(LOCAL).includes(packet.destination);
     for (const frame of framesOf(reply, this.#wan.mac))
@@ -171,6 +174,11 @@ function halfByRules(policies: readonly Policy[]): Policy[] {
   return policies.map((policy, index) =>
     index % 2 === 0 ? policy : { ...policy, mitigations: [], filters: [] },
   );
+}
+
+function flowOf({ packet }: Pick<Numbered, 'packet'>): string {
+  const { source, sourcePort, destination, destinationPort } = packet;
+  return [source, sourcePort, destination, destinationPort].join(' ');
 }
 
 function isAnswered({ id, packet }: Numbered): boolean {

@@ -16,6 +16,8 @@ const CALLS = [
   ['postrm', 'purge'],
   ['postrm', 'upgrade', '2.0'],
 ] as const;
+/** Code that was compiled at a start. */
+const COMPILED = '/usr/lib/portcullis/node_modules/.cache';
 const OWN = ['/var/lib/portcullis', '/etc/portcullis'];
 
 test('the scripts of the package touch nothing but what is its own, wherever and however they are called', (t) => {
@@ -31,7 +33,11 @@ test('the scripts of the package touch nothing but what is its own, wherever and
       else assert.equal(program, 'getent', `${script} ${args.join(' ')} runs ${program}`);
     }
   }
-  assert.deepEqual(removed, [['postrm', 'purge', '-rf', ...OWN]]);
+  assert.deepEqual(removed, [
+    ['prerm', 'remove', '-rf', COMPILED],
+    ['prerm', 'upgrade', '-rf', COMPILED],
+    ['postrm', 'purge', '-rf', ...OWN],
+  ]);
 });
 
 test('the scripts of the package use no word of their environment', () => {

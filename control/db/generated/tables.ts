@@ -270,7 +270,6 @@ export interface Schema {
     left_service_at: Date | null;
     report: Json<ColumnTypes['edges.report']> | null;
     lacks_device: GeneratedAlways<boolean | null>;
-    own_generation: Generated<number>;
   };
   eggs: {
     digest: string;
@@ -364,7 +363,6 @@ export interface Schema {
     cause: string;
     live_at: Date | null;
     traceparent: Generated<string | null>;
-    everywhere: Generated<boolean>;
   };
   geo_assignments: {
     id: GeneratedAlways<number>;

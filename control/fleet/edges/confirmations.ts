@@ -4,14 +4,7 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
 import type { FleetEvents } from '../events.ts';
 import { currentGeneration } from '../generations.ts';
-import {
-  type EdgeState,
-  lockEdges,
-  markLive,
-  raiseUnconcerned,
-  settleUnenforced,
-  unchangedUntil,
-} from './store.ts';
+import { type EdgeState, lockEdges, markLive, settleUnenforced } from './store.ts';
 
 export interface Confirmation {
   readonly name: string;
@@ -74,12 +67,10 @@ export class Confirmations {
     this.#waiting = later;
     try {
       const confirmations = [...now.values()].map(({ confirmation }) => confirmation);
-      const { results, counted } = await this.#db
+      const results = await this.#db
         .transaction()
         .execute((tx) => recordConfirmations(tx, confirmations));
-      if (counted.length > 0) {
-        // Generations that were accepted meanwhile, and do not concern the edges, were not raised for them.
-        await raiseUnconcerned(this.#db, counted);
+      if ([...results.values()].some(({ kind }) => kind === 'counted')) {
         this.#events.generationsLive(await markLive(this.#db));
       }
       for (const [name, { resolve }] of now) resolve(results.get(name) ?? { kind: 'unknown' });
@@ -95,20 +86,13 @@ export class Confirmations {
 interface Counted {
   readonly edge: EdgeState;
   readonly confirmation: Confirmation;
-  /** The generation that the edge has by it, or a later one that changed nothing for the edge. */
-  readonly reached: number;
-}
-interface Recorded {
-  readonly results: ReadonlyMap<string, Confirmed>;
-  /** Names of the edges that are in service, with what they confirmed. */
-  readonly counted: readonly string[];
 }
 
 /** At most one of each edge. What there is no edge for has no result. */
 async function recordConfirmations(
   tx: Tx,
   confirmations: readonly Confirmation[],
-): Promise<Recorded> {
+): Promise<Map<string, Confirmed>> {
   const edges = await lockEdges(
     tx,
     confirmations.map(({ name }) => name),
@@ -119,9 +103,9 @@ async function recordConfirmations(
   for (const confirmation of confirmations) {
     const edge = edges.get(confirmation.name);
     if (edge === undefined) continue;
-    const { reached = null, ...result } = await assess(tx, edge, confirmation, accepted);
+    const result = await assess(tx, edge, confirmation, accepted);
     results.set(confirmation.name, result);
-    if (reached !== null) counted.push({ edge, confirmation, reached });
+    if (result.kind === 'counted') counted.push({ edge, confirmation });
   }
   const seen = [...edges.values()].filter(({ settings }) => {
     const kind = results.get(settings.name)?.kind;
@@ -131,43 +115,27 @@ async function recordConfirmations(
     update edges set last_seen_at = clock_timestamp()
      where id = any (${seen.map(({ id }) => id)}::bigint[])`.execute(tx);
   await count(tx, counted);
-  return { results, counted: counted.map(({ edge }) => edge.settings.name) };
+  return results;
 }
 
-/**
- * An edge that joins is compared with what the others confirmed before, so all that join together may. Generations that do
- * not concern an edge count as confirmed, so it may be said to have a later one than it confirms.
- */
+/** An edge that joins is compared with what the others confirmed before, so all that join together may. */
 async function assess(
   tx: Tx,
   edge: EdgeState,
   { instance, generation }: Confirmation,
   accepted: number,
-): Promise<Confirmed & { readonly reached?: number }> {
+): Promise<Confirmed> {
   if (edge.instance !== instance) return { kind: 'resync' };
   if (generation > accepted) return { kind: 'future' };
-  const wanted = edge.inService ? 0 : Math.max(edge.joinsAtGeneration, await loadOthers(tx, edge));
-  const counts = edge.inService || edge.mode === 'enforce';
-  if (!counts || !(await hasReached(tx, edge, generation, wanted))) return { kind: 'recorded' };
-  const { confirmedGeneration, ownGeneration } = edge;
-  // Generations never go back, also where an older confirmation overtakes: what was refused may differ.
-  if (
-    generation < ownGeneration ||
-    !(await hasReached(tx, edge, generation, confirmedGeneration))
-  ) {
-    return { kind: 'stale', confirmed: Math.max(confirmedGeneration, ownGeneration) };
+  const counts =
+    edge.inService ||
+    (edge.mode === 'enforce' &&
+      generation >= Math.max(edge.joinsAtGeneration, await loadOthers(tx, edge)));
+  if (!counts) return { kind: 'recorded' };
+  if (generation < edge.confirmedGeneration) {
+    return { kind: 'stale', confirmed: edge.confirmedGeneration };
   }
-  const reached = Math.max(generation, wanted, confirmedGeneration);
-  return { kind: 'counted', joined: !edge.inService, reached };
-}
-
-async function hasReached(
-  tx: Tx,
-  edge: EdgeState,
-  generation: number,
-  wanted: number,
-): Promise<boolean> {
-  return generation >= wanted || (await unchangedUntil(tx, edge, generation)) >= wanted;
+  return { kind: 'counted', joined: !edge.inService };
 }
 
 /**
@@ -188,16 +156,15 @@ async function count(tx: Tx, counted: readonly Counted[]): Promise<void> {
   if (counted.length === 0) return;
   const joining = counted.filter(({ edge }) => !edge.inService);
   if (joining.length > 0) {
-    const first = Math.min(...joining.map(({ reached }) => reached));
+    const first = Math.min(...joining.map(({ confirmation }) => confirmation.generation));
     await settleUnenforced(tx, first);
   }
   const ids = counted.map(({ edge }) => edge.id);
-  const own = counted.map(({ confirmation }) => confirmation.generation);
-  const reached = counted.map((one) => one.reached);
+  const generations = counted.map(({ confirmation }) => confirmation.generation);
   await sql`
-    update edges set confirmed_generation = confirmed.reached, own_generation = confirmed.own, in_service = true, left_service_at = null,
+    update edges set confirmed_generation = confirmed.generation, in_service = true, left_service_at = null,
            enforcing_since = coalesce(enforcing_since, clock_timestamp())
-      from unnest(${ids}::bigint[], ${own}::bigint[], ${reached}::bigint[]) as confirmed (id, own, reached)
+      from unnest(${ids}::bigint[], ${generations}::bigint[]) as confirmed (id, generation)
      where edges.id = confirmed.id`.execute(tx);
   await replaceRefusals(tx, counted);
 }
