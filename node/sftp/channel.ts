@@ -36,7 +36,7 @@ export interface ChannelOptions {
   readonly maxWaiting: number;
   /** Whether the client reads what it gets. */
   readonly hasRoom: () => boolean;
-  /** Files that may be open, as the client is told. */
+  /** Files that may be open, as announced to the client. */
   readonly handles: number;
   /** Called before an answer is sent, to send those of one moment together. */
   readonly answering: () => void;

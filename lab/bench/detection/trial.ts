@@ -32,7 +32,7 @@ export interface Verdict {
   readonly trial: Trial;
   /** Seconds; null: never. */
   readonly detectedAfter: number | null;
-  /** Seconds until a second of the threshold was reported, which nobody can know of before; null: it is not known. */
+  /** Seconds until a second of the threshold was reported, the earliest that anybody can know it; null: unknown. */
   readonly reportedAfter: number | null;
   /** Per cent of what was sent. */
   readonly peakError: number | null;
