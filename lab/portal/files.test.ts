@@ -105,7 +105,7 @@ describe('the files of a game server in a browser', { skip: skipUnless(NEEDS) },
       await row(ada.page, 'tile-11.yml').waitFor();
       assert.ok((await read('plugins/maps.jar')).equals(large));
       assert.equal((await read('plugins/empty.yml')).length, 0);
-      // Once more: nothing is replaced without consent.
+      // Again: nothing is replaced without consent.
       await visit(ada);
       await ada.page.locator('input[webkitdirectory]').setInputFiles(plugins);
       await ada.page.getByRole('dialog', { name: 'One name is there already' }).waitFor();
