@@ -153,7 +153,7 @@ export class SftpDoor {
     child.on('message', (message) => this.#receive(message as FromProcess));
     child.once('exit', () => this.#onExit());
     try {
-      const { secret: hostKey, fingerprint } = loadHostKey(stateDir);
+      const { secret: hostKey, fingerprint } = loadHostKey(stateDir, log);
       this.#fingerprint = fingerprint;
       this.#send({ kind: 'start', ...listen, hostKey, limits });
     } catch (error) {

@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { FILE_RIGHTS } from '@portcullis/core/access/server-rights.ts';
 import type ssh2 from 'ssh2';
-import { loadHostKey } from './host-key.ts';
 import { opened, outcome, TestDoor, UUID } from './testing/door.ts';
 
 test('asks control by the person, the server and the source, and refuses what control does', async (t) => {
@@ -165,13 +163,4 @@ test('what arrived of a new file stays when its client is lost, so that it can g
   const path = join(host.files.folder, 'new');
   while (!existsSync(path)) await new Promise((resolve) => setTimeout(resolve, 20));
   assert.equal(readFileSync(path, 'utf8'), 'half');
-});
-
-test('the key of the host is made once, and is nobody else’s to read', (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'portcullis-sftp-'));
-  t.after(() => rmSync(folder, { recursive: true }));
-  const first = loadHostKey(folder);
-  assert.deepEqual(loadHostKey(folder), first);
-  assert.match(first.fingerprint, /^SHA256:[A-Za-z0-9+/]{43}$/);
-  assert.equal(statSync(join(folder, 'sftp-host-key')).mode & 0o777, 0o600);
 });
