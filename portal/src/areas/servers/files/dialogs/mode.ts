@@ -8,6 +8,7 @@ export type ModeRight = (typeof RIGHTS)[number];
 
 const TYPED = /^0?[0-7]{3}$/;
 const ALL = 0o777;
+const LETTERS = CLASSES.flatMap(() => ['r', 'w', 'x']);
 
 /** The modes of several entries as one: `kept` are the bits that stay what they are in each. */
 export interface ModeDraft {
@@ -41,7 +42,7 @@ export function octalOf(bits: number): string {
 /** The mode in letters, as `ls` shows it: `rw-r--r--`. */
 export function lettersOf(entry: Pick<Entry, 'mode'>): string {
   const bits = permissionsOf(entry);
-  return [...'rwxrwxrwx'].map((letter, at) => (bits & (0o400 >> at) ? letter : '-')).join('');
+  return LETTERS.map((letter, at) => (bits & (0o400 >> at) ? letter : '-')).join('');
 }
 
 export function modeDraft(entries: readonly Pick<Entry, 'mode'>[]): ModeDraft {
@@ -65,7 +66,7 @@ export function isOctal(octal: string): boolean {
   return TYPED.test(octal);
 }
 
-/** What the draft changes: entries that have the mode already are left out. */
+/** The changes that a draft asks for: entries that have the mode already are left out. */
 export function modeChanges(
   entries: readonly Pick<Entry, 'path' | 'mode'>[],
   { bits, kept }: ModeDraft,
