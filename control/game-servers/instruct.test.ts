@@ -85,6 +85,16 @@ test('answers 422 in the acknowledgement envelope for an unprovisioned server wi
   assert.deepEqual(node.calls, []);
 });
 
+test('starts no suspended server, also before its node knows that it is', async (t) => {
+  const { acme, node, db } = await start(t);
+  await sql`update game_servers set suspended = true where uuid = ${uuidOf(1)}`.execute(db);
+  const message = 'The node refused: the server is suspended.';
+  acknowledged(await acme.post(POWER, START), 502, message);
+  acknowledged(await acme.post(POWER, { signal: 'restart' }), 502, message);
+  assert.deepEqual(node.calls, []);
+  acknowledged(await acme.post(POWER, { signal: 'kill' }), 200, '');
+});
+
 test('commands: accepts one line of 1 to 2048 characters without control characters, everything else is 422', async (t) => {
   const { acme, node } = await start(t);
   for (const command of ['x', 'x'.repeat(2048), '😀'.repeat(2048), "'; rm -rf / #", '${jndi:x}']) {

@@ -47,9 +47,20 @@ export async function instruct(
     check: (tx, by) => requireServer(tx, { ...call, by }, rightFor(instruction)),
   });
   const withinMs = calls.timeouts.instructMs;
-  const acknowledged = acknowledge(await calls.call(server, instruction, withinMs), withinMs);
+  // The node learns of it a moment later.
+  const outcome =
+    server.suspended && begins(instruction)
+      ? SUSPENDED
+      : await calls.call(server, instruction, withinMs);
+  const acknowledged = acknowledge(outcome, withinMs);
   await attempt.close(acknowledged.body);
   return acknowledged;
+}
+
+const SUSPENDED = { kind: 'refused', reason: 'The server is suspended.' } as const;
+
+function begins(instruction: Instruction): boolean {
+  return instruction.kind === 'power' && ['start', 'restart'].includes(instruction.signal);
 }
 
 function acknowledge(outcome: NodeAnswer | Silence, withinMs: number): Acknowledged {

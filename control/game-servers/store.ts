@@ -22,6 +22,7 @@ export interface ListedServer {
 export interface ServerRow extends ListedServer {
   readonly node: string;
   readonly buildState: BuildState;
+  readonly suspended: boolean;
 }
 
 const LISTED = sql.raw(
@@ -45,7 +46,7 @@ export async function loadServer(
   uuid: string,
 ): Promise<ServerRow | null> {
   const { rows } = await sql<ServerRow>`
-    select ${LISTED}, nodes.name as node, game_servers.build_state as "buildState"
+    select ${LISTED}, nodes.name as node, game_servers.build_state as "buildState", game_servers.suspended
       from game_servers join nodes on nodes.id = game_servers.node_id
      where ${one(caller, uuid)}`.execute(db);
   return rows[0] ?? null;

@@ -143,7 +143,10 @@ test('a data directory of another account is taken over while its server runs, a
   const [before] = (await once(owner, 'message')) as [{ pid: number; url: string }];
   const control = opened(t, before.url);
   assert.equal(await refusal(opened(t, migrationUrl(before.url)), 'create table kept ()'), 'done');
+  const ended = once(owner, 'exit');
   owner.kill('SIGKILL');
+  // It holds the lock until it has ended.
+  await ended;
   // A hard link that the previous account left to a file of another owner stays with that owner.
   writeFileSync(join(dataDir, 'root-file'), 'secret');
   linkSync(join(dataDir, 'root-file'), join(cluster, 'planted'));
