@@ -20,7 +20,7 @@ export class InstanceConnection {
   readonly #uuid: string;
   readonly #onEnded: () => void;
   #stream: Console | null = null;
-  /** Identifies the latest attachment; the output of earlier ones is dropped. */
+  /** The attachment that is open, or being made; the output of earlier ones is dropped. */
   #current: object | null = null;
   #attaching: Promise<void> = Promise.resolve();
   #unwatch: () => void = () => {};
@@ -65,15 +65,28 @@ export class InstanceConnection {
       (stream) => this.#current !== own && stream.close(),
       () => {},
     );
-    const stream = await withTimeout('connect the console', ATTACH_MS, attached);
+    const isOver = (): boolean => {
+      if (this.#current !== own) return false;
+      this.#current = null;
+      return true;
+    };
+    const stream = await withTimeout('connect the console', ATTACH_MS, attached).catch(
+      (error: unknown) => {
+        isOver();
+        throw error;
+      },
+    );
     if (this.#current !== own) return;
     this.#stream = stream;
-    void stream.ended.then(() => this.#current === own && this.#onEnded());
+    void stream.ended.then(() => isOver() && this.#onEnded());
   }
 
-  /** Attaches to a running instance. Writes wait for it. */
+  /**
+   * Attaches to a running instance, unless it is attached: a console ends with its instance, and another one would lose the
+   * lines and commands that come between. Writes wait for it.
+   */
   reattach(): Promise<void> {
-    this.#attaching = this.#reattach();
+    if (this.#current === null) this.#attaching = this.#reattach();
     this.watchUsage();
     return this.#attaching;
   }
