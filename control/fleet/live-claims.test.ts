@@ -337,7 +337,7 @@ async function newFleet(run: Lifetime): Promise<Fleet> {
 
 test('nothing is called live that an edge lacks, whatever comes in between', {
   timeout: TIMEOUT_MS,
-}, async () => {
+}, async (t) => {
   const runs = repeated(5);
   const until = performance.now() + repeated(BEGIN_MS);
   let done = 0;
@@ -365,5 +365,6 @@ test('nothing is called live that an edge lacks, whatever comes in between', {
     { numRuns: runs, endOnFailure: true },
   );
   assert.ok(done > 0);
+  t.diagnostic(`${done} fleets of ${runs}, ${raised} claims by raised generations`);
   if (done === runs) assert.ok(raised > 0, 'no edge was counted beyond what it confirmed');
 });
