@@ -8,6 +8,7 @@ import {
   overlaps,
   parseAccounts,
   takenRanges,
+  UNPRIVILEGED_ACCOUNTS,
 } from './account-range.ts';
 
 const FILES = {
@@ -36,6 +37,13 @@ it('reads ranges, and refuses those that belong to the system or to nobody', () 
     '200000 - 300000',
   ])
     assert.throws(() => parseAccounts(wrong), Error, wrong);
+});
+
+it('gives each process without rights an account of its own, which no server has', () => {
+  const accounts = Object.values(UNPRIVILEGED_ACCOUNTS);
+  assert.equal(new Set(accounts).size, accounts.length);
+  for (const account of accounts)
+    assert.throws(() => parseAccounts(`${account}-${account}`), /belong to the system/);
 });
 
 it('takes no account that the host names or hands out as a subordinate one', () => {

@@ -19,6 +19,12 @@ const HIGHEST = 2_147_483_647;
 /** systemd's DynamicUser, `nobody`, and the number that 16-bit programs take for "none". */
 const RESERVED: AccountRange = { first: 61_184, last: 65_535 };
 
+/**
+ * The accounts without rights that processes of the node take. Each has its own, because processes of one account may send
+ * each other signals. They are within the reserved accounts, so no server has one of them.
+ */
+export const UNPRIVILEGED_ACCOUNTS = { sftp: 65_534, converter: 65_532 } as const;
+
 /** Parses `FIRST-LAST`. Throws an error that says what is wrong. */
 export function parseAccounts(text: string): AccountRange {
   const [, from, to] = /^(\d{1,10})-(\d{1,10})$/.exec(text) ?? [];

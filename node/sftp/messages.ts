@@ -39,9 +39,6 @@ export const SFTP_LIMITS: SftpLimits = {
   allBytes: 32 * 1024 * 1024,
 };
 
-/** The account without rights that the process takes where it begins as root. */
-export const NOBODY = 65_534;
-
 export interface SftpStart {
   readonly kind: 'start';
   readonly host: string;

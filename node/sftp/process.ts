@@ -1,5 +1,6 @@
 import { createServer } from 'node:net';
-import { type FromProcess, NOBODY, type ToProcess } from './messages.ts';
+import { UNPRIVILEGED_ACCOUNTS } from '../server-folder/account-range.ts';
+import type { FromProcess, ToProcess } from './messages.ts';
 import { SftpServer } from './server.ts';
 
 /**
@@ -36,6 +37,6 @@ process.on('disconnect', () => process.exit(0));
 function giveUpRights(): void {
   if (process.getuid?.() !== 0) return;
   process.setgroups?.([]);
-  process.setgid?.(NOBODY);
-  process.setuid?.(NOBODY);
+  process.setgid?.(UNPRIVILEGED_ACCOUNTS.sftp);
+  process.setuid?.(UNPRIVILEGED_ACCOUNTS.sftp);
 }

@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { skipUnless } from '@portcullis/lab/requirements.ts';
+import { UNPRIVILEGED_ACCOUNTS } from '../../server-folder/account-range.ts';
 import { FolderWatch, TestFiles } from '../testing/files.ts';
 import { convert } from './conversion.ts';
 import { rarOf } from './testing/rar.ts';
@@ -257,8 +258,11 @@ for pid in (${process.pid}, os.getpid()):
 libc = ctypes.CDLL(None, use_errno=True)
 for number in (425, 434):
     if libc.syscall(number, os.getpid(), 0) >= 0: found.append(f'call {number}')
-print('found:', *found)`;
+print(*os.getresuid(), *os.getresgid(), *os.getgroups(), 'found:', *found)`;
     const { stdout, stderr } = run('/usr/bin/python3', '-I', '-S', '-c', script);
-    assert.equal(stdout.trim(), 'found:', stderr);
+    const [account, found] = stdout.trim().split(' found:');
+    assert.equal(found, '', stderr);
+    const own = Array(6).fill(UNPRIVILEGED_ACCOUNTS.converter).join(' ');
+    if (process.getuid?.() === 0) assert.equal(account, own);
   });
 });

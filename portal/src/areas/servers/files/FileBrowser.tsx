@@ -6,6 +6,7 @@ import { filesMessages } from '../../../messages/files.ts';
 import { BinView } from './views/BinView.tsx';
 import { ArchiveDialog } from './dialogs/ArchiveDialog.tsx';
 import { ClashDialog } from './dialogs/ClashDialog.tsx';
+import { ModeDialog } from './dialogs/ModeDialog.tsx';
 import { MoveDialog } from './dialogs/MoveDialog.tsx';
 import { NewDialog } from './dialogs/NewDialog.tsx';
 import { PullDialog } from './dialogs/PullDialog.tsx';
@@ -91,6 +92,7 @@ function Dialogs({ browser }: { readonly browser: Browser }) {
     return <NewDialog browser={browser} kind={dialog} onClose={close} />;
   if (dialog === 'move') return <MoveDialog browser={browser} onClose={close} />;
   if (dialog === 'archive') return <ArchiveDialog browser={browser} onClose={close} />;
+  if (dialog === 'mode') return <ModeDialog browser={browser} onClose={close} />;
   if (dialog === 'pull') return <PullDialog browser={browser} onClose={close} />;
   return null;
 }

@@ -6,6 +6,7 @@ import {
   Download,
   FolderInput,
   FolderOpen,
+  KeyRound,
   type LucideIcon,
   PackageOpen,
   Pencil,
@@ -142,6 +143,7 @@ function useItems(browser: Browser): readonly (readonly Item[])[] {
       action: 'archive',
       run: () => browser.openDialog('archive'),
     },
+    { label: text.mode, icon: KeyRound, action: 'mode', run: () => browser.openDialog('mode') },
   ];
   return [
     [

@@ -1,4 +1,4 @@
-import { Archive, Download, FolderInput, type LucideIcon, Trash2, X } from 'lucide-react';
+import { Archive, Download, FolderInput, KeyRound, type LucideIcon, Trash2, X } from 'lucide-react';
 import { RoleIcon } from '../../../components/RoleIcon.tsx';
 import { formatBytes } from '../../../format.ts';
 import { filesMessages } from '../../../messages/files.ts';
@@ -27,6 +27,7 @@ export function SelectionBar({ browser }: { readonly browser: Browser }) {
     ['download', Download, () => download(chosen, browser.folder)],
     ['move', FolderInput, () => browser.openDialog('move')],
     ['archive', Archive, () => browser.openDialog('archive')],
+    ['mode', KeyRound, () => browser.openDialog('mode')],
     ['delete', Trash2, browser.removeChosen],
   ];
   return (

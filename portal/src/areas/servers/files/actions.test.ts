@@ -27,6 +27,7 @@ it('says what is not possible with these files, whatever the rights are', () => 
   assert.ok(refused('delete', FILE_RIGHTS, [entry('a'), entry('secret', { denied: true })]));
   assert.ok(refused('download', FILE_RIGHTS, [entry('a', { type: 'link' })]));
   assert.ok(!refused('delete', FILE_RIGHTS, [entry('a', { type: 'link' })]));
+  assert.ok(refused('mode', FILE_RIGHTS, [entry('a', { type: 'link' })]));
   assert.ok(refused('unpack', FILE_RIGHTS, [entry('notes.txt')]));
   assert.ok(refused('unpack', FILE_RIGHTS, [entry('maps.zip', { type: 'folder' })]));
   assert.ok(!refused('unpack', FILE_RIGHTS, [entry('world.tar.zst')]));

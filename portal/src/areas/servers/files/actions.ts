@@ -13,6 +13,7 @@ const NEEDS = {
   download: ['file.read-content'],
   rename: ['file.update'],
   move: ['file.update'],
+  mode: ['file.update'],
   copy: ['file.read-content', 'file.create'],
   archive: ['file.archive', 'file.read-content', 'file.create'],
   unpack: ['file.archive', 'file.read-content', 'file.create'],
@@ -29,6 +30,8 @@ export type FileAction = keyof typeof NEEDS;
 
 /** Actions on one entry alone. */
 const SINGLE: readonly FileAction[] = ['open', 'rename', 'unpack'];
+/** Actions on files and folders, of which links and special files are neither. */
+const NO_SPECIAL: readonly FileAction[] = ['open', 'download', 'copy', 'archive', 'mode'];
 const ARCHIVE = /\.(?:zip|jar|tar|tgz|tzst|gz|zst|7z|rar|xz|txz|bz2|tbz2?)$/i;
 
 const text = filesMessages.refusals;
@@ -46,7 +49,7 @@ export function refusalOf(
   if (entries.length > 1 && SINGLE.includes(action)) return text.single;
   const denied = entries.find((entry) => entry.denied);
   if (denied !== undefined) return text.denied(denied.name);
-  if (action === 'open' || action === 'download' || action === 'copy' || action === 'archive') {
+  if (NO_SPECIAL.includes(action)) {
     const special = entries.find(({ type }) => type !== 'file' && type !== 'folder');
     if (special !== undefined) return text.special(special.name);
   }

@@ -13,7 +13,7 @@ export interface Point {
   readonly y: number;
 }
 
-export type Dialog = 'file' | 'folder' | 'move' | 'archive' | 'pull';
+export type Dialog = 'file' | 'folder' | 'move' | 'archive' | 'mode' | 'pull';
 export type View = 'list' | 'search' | 'usage' | 'bin';
 
 /** A folder with what is chosen in it, and the acts on that: what the parts of the browser share. */

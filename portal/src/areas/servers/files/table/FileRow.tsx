@@ -4,6 +4,7 @@ import { Time } from '../../../../components/Time.tsx';
 import { formatBytes } from '../../../../format.ts';
 import { filesMessages } from '../../../../messages/files.ts';
 import type { Entry } from '../actions.ts';
+import { lettersOf } from '../dialogs/mode.ts';
 import { FileIcon } from '../FileIcon.tsx';
 import { folderOf, joinPath, nameRefusal, stemLength } from '../paths.ts';
 import { pick, toggle } from './selection.ts';
@@ -86,6 +87,9 @@ export function FileRow({ id, index, startPx, entry, browser, drop, ref }: Props
       </div>
       <div role="gridcell" className="dim nowrap" data-column="modified">
         <Time at={entry.modified_at} />
+      </div>
+      <div role="gridcell" className="mono dim" data-column="mode" title={lettersOf(entry)}>
+        {type === 'link' ? '' : entry.mode}
       </div>
       <div role="gridcell">
         <button

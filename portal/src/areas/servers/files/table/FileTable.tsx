@@ -119,6 +119,9 @@ function Head({ browser }: Pick<Props, 'browser'>) {
         {COLUMNS.map((column) => (
           <Heading key={column} column={column} browser={browser} />
         ))}
+        <div role="columnheader" data-column="mode">
+          {text.columns.mode}
+        </div>
         <div role="columnheader">
           <span className="hidden">{text.columns.menu}</span>
         </div>
