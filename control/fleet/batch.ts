@@ -40,6 +40,7 @@ export class Batch {
   readonly #created = new Map<GenerationalTable, Set<number>>();
   readonly #deleted = new Map<GenerationalTable, Set<number>>();
   #marked = false;
+  #everywhere = false;
 
   constructor(tx: Tx, owner: Owner) {
     this.tx = tx;
@@ -77,9 +78,10 @@ export class Batch {
     this.touch(...addresses.map(({ ip }) => ip));
   }
 
-  /** Takes a generation although no policy changes, for changes of edge settings. */
+  /** Marks a change that no target names, such as of edge settings: it concerns every edge. */
   mark(): void {
     this.#marked = true;
+    this.#everywhere = true;
   }
 
   begin(table: GenerationalTable, ids: Iterable<number>): void {
@@ -99,7 +101,9 @@ export class Batch {
   /** Takes the generation and stamps every row. Returns null, without taking one, when nothing changed. */
   async takeGeneration(cause: string): Promise<number | null> {
     if (!this.#marked && this.#created.size === 0 && this.#deleted.size === 0) return null;
-    const generation = await takeGeneration(this.tx, { cause, targets: [...this.#targets] });
+    const targets = [...this.#targets];
+    const everywhere = this.#everywhere;
+    const generation = await takeGeneration(this.tx, { cause, targets, everywhere });
     await this.#stamp('created_generation', this.#created, generation);
     await this.#stamp('deleted_generation', this.#deleted, generation);
     return generation;

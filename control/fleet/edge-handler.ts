@@ -145,7 +145,7 @@ class EdgeSession {
 
   async #sync(name: string, request: EdgeSync): Promise<ControlReply> {
     const { db, sync, events } = this.#options;
-    const now = await loadMoment(db, name);
+    const now = await loadMoment(db, name, request.after);
     if (now === null) return unknownAgent(name);
     const { edge } = now;
     if (edge.instance !== request.instance) return resyncNeeded();

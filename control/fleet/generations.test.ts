@@ -48,6 +48,31 @@ test('stores the cause and each target once, addresses as networks of full lengt
   );
 });
 
+test('concerns every edge without targets, with many, and where it says so', async (t) => {
+  const { db } = await testDatabase(t);
+  const many = (count: number) =>
+    Array.from({ length: count }, (_, n) => `10.0.${n >> 8}.${n & 255}`);
+  const isEverywhere = async (targets: readonly string[], everywhere?: boolean) => {
+    const generation = await db
+      .transaction()
+      .execute((tx) =>
+        takeGeneration(tx, { cause: 'test', targets, ...(everywhere && { everywhere }) }),
+      );
+    const { rows } = await sql<{ everywhere: boolean }>`
+      select everywhere from generations where generation = ${generation}`.execute(db);
+    return rows[0]?.everywhere;
+  };
+  assert.equal(await isEverywhere(many(1)), false);
+  assert.equal(await isEverywhere(many(256)), false);
+  assert.equal(await isEverywhere(many(257)), true);
+  assert.equal(await isEverywhere([]), true);
+  assert.equal(await isEverywhere(many(1), true), true);
+  // As a version does that does not know of it.
+  await sql`insert into generations (generation, cause) values (99, 'older')`.execute(db);
+  const { rows } = await sql`select from generations where everywhere`.execute(db);
+  assert.equal(rows.length, 4);
+});
+
 test('takes a generation without targets', async (t) => {
   const { db } = await testDatabase(t);
   const take = () =>

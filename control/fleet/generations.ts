@@ -10,7 +10,12 @@ export interface GenerationRequest {
   readonly cause: string;
   /** Addresses and CIDRs whose policies may change; a CIDR includes everything inside it. */
   readonly targets: readonly string[];
+  /** It changes what no target names, such as settings of edges: every edge must confirm it, as one without targets. */
+  readonly everywhere?: boolean;
 }
+
+/** A generation with more targets concerns every edge: comparing them with the prefixes of each costs more than it saves. */
+const MOST_TARGETS = 256;
 
 /**
  * Takes the fleet's next generation for this transaction and returns it.
@@ -33,13 +38,18 @@ export async function takeGeneration(tx: Tx, request: GenerationRequest): Promis
  * The head of a statement that takes a generation and writes with it, in one round trip under the lock. `taken` has
  * the generation; the statement must also select `announced()`.
  */
-export function takenGeneration({ cause, targets }: GenerationRequest): RawBuilder<unknown> {
+export function takenGeneration({
+  cause,
+  targets,
+  everywhere = false,
+}: GenerationRequest): RawBuilder<unknown> {
+  const isEverywhere = everywhere || targets.length === 0 || targets.length > MOST_TARGETS;
   return sql`
     taken as (
       update fleet set generation = generation + 1 returning generation
     ), named as (
-      insert into generations (generation, cause)
-      select generation, ${cause} from taken
+      insert into generations (generation, cause, everywhere)
+      select generation, ${cause}, ${isEverywhere}::boolean from taken
     ), changed as (
       insert into changes (generation, target)
       select distinct generation, target::cidr

@@ -11,6 +11,7 @@ import { createEdgeQueries, type QueryEdges } from './edges/queries.ts';
 import { startHoldingScheduler } from './timers/holdings.ts';
 import type { OtherSweeps } from './timers/retention.ts';
 import { loadSourceSets } from './policies/source-sets.ts';
+import { markLive, raiseUnconcerned } from './edges/store.ts';
 import { startSweeps } from './timers/sweeps.ts';
 import { Announcer } from './sync/announcer.ts';
 import { SyncService } from './sync/sync.ts';
@@ -85,7 +86,12 @@ export function createFleet({
     attachLink(attached) {
       link = attached;
       const failed = (error: unknown): void => events.failed('announcing a generation', error);
-      announcer = new Announcer({ db, link, loadSourceSets, failed });
+      const noteSets = (generation: number, version: string): void =>
+        sync.noteSets(generation, version);
+      const raise = async (edges: readonly string[]): Promise<void> => {
+        if (await raiseUnconcerned(db, edges)) events.generationsLive(await markLive(db));
+      };
+      announcer = new Announcer({ db, link, loadSourceSets, raise, noteSets, failed });
     },
     announce: () => announcer?.announce(),
     startTimers() {

@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import type { Policy, SourceSets, RefusedTarget } from '@portcullis/core/firewall/policy.ts';
 import { createMemoryLink, type MemoryLink } from '@portcullis/link/transport/memory.ts';
 import type { AgentRequest, ControlReply } from '@portcullis/link/messages/messages.ts';
-import type { EdgeMode, EdgePage, EdgeWelcome } from '@portcullis/link/messages/edge.ts';
+import type {
+  EdgeChanges,
+  EdgeMode,
+  EdgePage,
+  EdgeWelcome,
+} from '@portcullis/link/messages/edge.ts';
 import type { EdgeDrops, EdgeReport } from '@portcullis/link/messages/edge-report.ts';
 import type { AgentSide } from '@portcullis/link/transport/transport.ts';
 import type { Db } from '../db/database.ts';
@@ -52,12 +57,32 @@ export class TestEdge {
   generation = 0;
   sourceSets: SourceSets | null = null;
   pages = 0;
+  /** The changes of notices that arrived, oldest first; null where they must be fetched. */
+  readonly notices: (EdgeChanges | null)[] = [];
   readonly #agent: AgentSide;
   readonly #instance: string;
 
   constructor(link: MemoryLink, name: string, instance: string) {
     this.#agent = link.connect({ kind: 'edge', name });
     this.#instance = instance;
+    this.#agent.onNotice((notice) => {
+      if (notice.kind === 'edge.changed') this.notices.push(notice.changes);
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#agent.close();
+  }
+
+  /** Applies changes as an agent does. Returns false if they do not fit: they must be fetched. */
+  take(changes: EdgeChanges): boolean {
+    if (this.generation < changes.after) return false;
+    if (this.sourceSets?.version !== changes.sourceSetsVersion) return false;
+    if (this.generation >= changes.generation) return true;
+    for (const target of changes.removed) this.policies.delete(target);
+    for (const policy of changes.policies) this.policies.set(policy.target, policy);
+    this.generation = changes.generation;
+    return true;
   }
 
   async #request(request: AgentRequest): Promise<ControlReply> {

@@ -270,6 +270,8 @@ export interface Schema {
     left_service_at: Date | null;
     report: Json<ColumnTypes['edges.report']> | null;
     lacks_device: GeneratedAlways<boolean | null>;
+    own_generation: Generated<number>;
+    raised_generation: Generated<number>;
   };
   eggs: {
     digest: string;
@@ -363,6 +365,7 @@ export interface Schema {
     cause: string;
     live_at: Date | null;
     traceparent: Generated<string | null>;
+    everywhere: Generated<boolean>;
   };
   geo_assignments: {
     id: GeneratedAlways<number>;

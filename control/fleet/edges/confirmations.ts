@@ -4,7 +4,14 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
 import type { FleetEvents } from '../events.ts';
 import { currentGeneration } from '../generations.ts';
-import { type EdgeState, lockEdges, markLive, settleUnenforced } from './store.ts';
+import {
+  type EdgeState,
+  lockEdges,
+  markLive,
+  raiseUnconcerned,
+  settleUnenforced,
+  unchangedUntil,
+} from './store.ts';
 
 export interface Confirmation {
   readonly name: string;
@@ -67,10 +74,12 @@ export class Confirmations {
     this.#waiting = later;
     try {
       const confirmations = [...now.values()].map(({ confirmation }) => confirmation);
-      const results = await this.#db
+      const { results, counted } = await this.#db
         .transaction()
         .execute((tx) => recordConfirmations(tx, confirmations));
-      if ([...results.values()].some(({ kind }) => kind === 'counted')) {
+      if (counted.length > 0) {
+        // Generations that were accepted meanwhile, and do not concern the edges, were not raised for them.
+        await raiseUnconcerned(this.#db, counted);
         this.#events.generationsLive(await markLive(this.#db));
       }
       for (const [name, { resolve }] of now) resolve(results.get(name) ?? { kind: 'unknown' });
@@ -86,13 +95,20 @@ export class Confirmations {
 interface Counted {
   readonly edge: EdgeState;
   readonly confirmation: Confirmation;
+  /** The generation that the edge has by it, or a later one that changed nothing for the edge. */
+  readonly reached: number;
+}
+interface Recorded {
+  readonly results: ReadonlyMap<string, Confirmed>;
+  /** Names of the edges that are in service, with what they confirmed. */
+  readonly counted: readonly string[];
 }
 
 /** At most one of each edge. What there is no edge for has no result. */
 async function recordConfirmations(
   tx: Tx,
   confirmations: readonly Confirmation[],
-): Promise<Map<string, Confirmed>> {
+): Promise<Recorded> {
   const edges = await lockEdges(
     tx,
     confirmations.map(({ name }) => name),
@@ -103,9 +119,9 @@ async function recordConfirmations(
   for (const confirmation of confirmations) {
     const edge = edges.get(confirmation.name);
     if (edge === undefined) continue;
-    const result = await assess(tx, edge, confirmation, accepted);
+    const { reached = null, ...result } = await assess(tx, edge, confirmation, accepted);
     results.set(confirmation.name, result);
-    if (result.kind === 'counted') counted.push({ edge, confirmation });
+    if (reached !== null) counted.push({ edge, confirmation, reached });
   }
   const seen = [...edges.values()].filter(({ settings }) => {
     const kind = results.get(settings.name)?.kind;
@@ -115,27 +131,47 @@ async function recordConfirmations(
     update edges set last_seen_at = clock_timestamp()
      where id = any (${seen.map(({ id }) => id)}::bigint[])`.execute(tx);
   await count(tx, counted);
-  return results;
+  return { results, counted: counted.map(({ edge }) => edge.settings.name) };
 }
 
-/** An edge that joins is compared with what the others confirmed before, so all that join together may. */
+/**
+ * An edge that joins is compared with what the others confirmed before, so all that join together may. Generations that do
+ * not concern an edge count as confirmed, so it may be said to have a later one than it confirms.
+ */
 async function assess(
   tx: Tx,
   edge: EdgeState,
   { instance, generation }: Confirmation,
   accepted: number,
-): Promise<Confirmed> {
+): Promise<Confirmed & { readonly reached?: number }> {
   if (edge.instance !== instance) return { kind: 'resync' };
   if (generation > accepted) return { kind: 'future' };
-  const counts =
-    edge.inService ||
-    (edge.mode === 'enforce' &&
-      generation >= Math.max(edge.joinsAtGeneration, await loadOthers(tx, edge)));
-  if (!counts) return { kind: 'recorded' };
-  if (generation < edge.confirmedGeneration) {
-    return { kind: 'stale', confirmed: edge.confirmedGeneration };
+  const { inService, confirmedGeneration, ownGeneration } = edge;
+  if (!inService && edge.mode !== 'enforce') return { kind: 'recorded' };
+  const wanted = inService ? confirmedGeneration : await loadWanted(tx, edge);
+  if (!inService && !(await hasReached(tx, edge, generation, wanted))) return { kind: 'recorded' };
+  // Generations never go back, also where an older confirmation overtakes: what was refused may differ. One that is not
+  // older is never refused: it may say that the kernel lost something. It counts for as much as the edge did, because an
+  // edge in service is only raised over what changes nothing for it. What it serves and what is kept may differ by now.
+  if (generation < ownGeneration) {
+    return { kind: 'stale', confirmed: Math.max(confirmedGeneration, ownGeneration) };
   }
-  return { kind: 'counted', joined: !edge.inService };
+  return { kind: 'counted', joined: !inService, reached: Math.max(generation, wanted) };
+}
+
+/** Joining below what the edge had, or what others have, would revert what readers have already seen as live. */
+async function loadWanted(tx: Tx, edge: EdgeState): Promise<number> {
+  const { joinsAtGeneration, confirmedGeneration } = edge;
+  return Math.max(joinsAtGeneration, confirmedGeneration, await loadOthers(tx, edge));
+}
+
+async function hasReached(
+  tx: Tx,
+  edge: EdgeState,
+  generation: number,
+  wanted: number,
+): Promise<boolean> {
+  return generation >= wanted || (await unchangedUntil(tx, edge, generation)) >= wanted;
 }
 
 /**
@@ -156,15 +192,17 @@ async function count(tx: Tx, counted: readonly Counted[]): Promise<void> {
   if (counted.length === 0) return;
   const joining = counted.filter(({ edge }) => !edge.inService);
   if (joining.length > 0) {
-    const first = Math.min(...joining.map(({ confirmation }) => confirmation.generation));
+    const first = Math.min(...joining.map(({ reached }) => reached));
     await settleUnenforced(tx, first);
   }
   const ids = counted.map(({ edge }) => edge.id);
-  const generations = counted.map(({ confirmation }) => confirmation.generation);
+  const own = counted.map(({ confirmation }) => confirmation.generation);
+  const reached = counted.map((one) => one.reached);
   await sql`
-    update edges set confirmed_generation = confirmed.generation, in_service = true, left_service_at = null,
+    update edges set confirmed_generation = confirmed.reached, raised_generation = confirmed.reached,
+           own_generation = confirmed.own, in_service = true, left_service_at = null,
            enforcing_since = coalesce(enforcing_since, clock_timestamp())
-      from unnest(${ids}::bigint[], ${generations}::bigint[]) as confirmed (id, generation)
+      from unnest(${ids}::bigint[], ${own}::bigint[], ${reached}::bigint[]) as confirmed (id, own, reached)
      where edges.id = confirmed.id`.execute(tx);
   await replaceRefusals(tx, counted);
 }

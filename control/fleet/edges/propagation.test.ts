@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import { sql } from 'kysely';
 import type { Db } from '../../db/database.ts';
 import { testDatabase } from '../../db/testing.ts';
-import { expireLeases } from './store.ts';
+import { expireLeases, markLive, raiseUnconcerned } from './store.ts';
 import { createEnforcement } from './enforcement.ts';
 import { loadFleetState } from '../../firewall/held-store.ts';
-import { currentGeneration } from '../generations.ts';
+import { currentGeneration, takeGeneration } from '../generations.ts';
 import { serveEdges, TestEdge } from '../test-edge.ts';
 import {
   acceptRule,
@@ -323,4 +323,163 @@ test('each generation is marked live once, when the last edge in service has it'
     'what was accepted before anything enforced took no time',
   );
   assert.equal(await currentGeneration(db), 2);
+});
+
+/** Two edges in service, each of half of the prefix, with what was confirmed of each. */
+async function halves(db: Db) {
+  const org = await insertOrganisation(db, 'org');
+  const holding = await insertHolding(db, org, '203.0.113.0/24');
+  await insertEdge(db, 'low', ['203.0.113.0/25']);
+  await insertEdge(db, 'high', ['203.0.113.128/25']);
+  await acceptRule(db, holding, IP);
+  const { link } = serveEdges(db);
+  const low = new TestEdge(link, 'low', 'l1');
+  const high = new TestEdge(link, 'high', 'h1');
+  await low.join();
+  await high.join();
+  const raise = () => raiseUnconcerned(db, ['low', 'high']);
+  const confirmed = async () => {
+    const { rows } = await sql<{ of: number }>`
+      select confirmed_generation as of from edges order by name desc`.execute(db);
+    return rows.map((row) => row.of);
+  };
+  return { holding, link, low, high, raise, confirmed };
+}
+
+test('a generation that does not concern an edge needs no confirmation of it', async (t) => {
+  const { db } = await testDatabase(t);
+  const { holding, low, high, raise, confirmed } = await halves(db);
+  assert.equal(await raise(), false);
+  await acceptRule(db, holding, IP, { port: 1 });
+  await acceptRule(db, holding, OTHER, { port: 1 });
+  assert.deepEqual(await confirmed(), [1, 1]);
+  assert.equal(await raise(), true);
+  assert.equal(await raise(), false);
+  assert.deepEqual(await confirmed(), [1, 3]);
+  assert.deepEqual(await markLive(db), [], 'the other one lacks it');
+  assert.equal(await liveGeneration(db, IP), 1);
+  // The upper half changes before the lower one has confirmed, which is raised by its confirmation.
+  await acceptRule(db, holding, '203.0.113.200', { port: 1 });
+  assert.equal(await raise(), false, 'neither has what concerns it');
+  await low.sync();
+  await low.confirm(3);
+  assert.deepEqual(await confirmed(), [4, 3]);
+  await high.sync();
+  await high.confirm();
+  assert.deepEqual(await confirmed(), [4, 4]);
+  const { rows } = await sql`select from generations where live_at is null`.execute(db);
+  assert.equal(rows.length, 0);
+});
+
+test('nothing is raised over what concerns every edge, or is not kept any more', async (t) => {
+  const { db } = await testDatabase(t);
+  const { holding, raise, confirmed } = await halves(db);
+  const take = (targets: readonly string[], everywhere?: boolean) =>
+    db
+      .transaction()
+      .execute((tx) =>
+        takeGeneration(tx, { cause: 'test', targets, ...(everywhere && { everywhere }) }),
+      );
+  await take([IP], true);
+  await take([IP]);
+  assert.equal(await raise(), false);
+  await sql`update generations set everywhere = false`.execute(db);
+  assert.equal(await raise(), true);
+  assert.deepEqual(await confirmed(), [1, 3]);
+  await take([]);
+  assert.equal(await raise(), false, 'it names no target');
+  await sql`delete from generations where generation > 1`.execute(db);
+  await acceptRule(db, holding, IP, { port: 1 });
+  await sql`delete from generations where generation = 1`.execute(db);
+  assert.equal(await raise(), false, 'what changed meanwhile is not known');
+  await sql`update edges set serves = '{203.0.113.0/24}', confirmed_generation = 4`.execute(db);
+  assert.equal(await raise(), false, 'all serve it now');
+});
+
+test('an edge confirms what it refuses at its own generation, beyond which it was raised', async (t) => {
+  const { db } = await testDatabase(t);
+  const { holding, low, high, raise, confirmed } = await halves(db);
+  const upper = '203.0.113.200';
+  await acceptRule(db, holding, upper);
+  await high.sync();
+  await high.confirm();
+  await acceptRule(db, holding, IP, { port: 1 });
+  assert.equal(await raise(), true);
+  assert.deepEqual(await confirmed(), [2, 3]);
+  assert.equal(await liveGeneration(db, upper), 3);
+  assert.deepEqual(await high.confirm(2, [{ target: upper, reason: 'no', goodGeneration: 1 }]), {
+    kind: 'done',
+  });
+  assert.deepEqual([await liveGeneration(db, upper), await confirmed()], [1, [2, 3]]);
+  await high.confirm(2);
+  assert.equal(await liveGeneration(db, upper), 3);
+  // An older one may have been delayed on the way, with other refusals.
+  await high.sync();
+  await high.confirm(3);
+  const late = await high.confirm(2);
+  assert.equal(late.kind === 'refused' && late.code, 'stale');
+  await low.sync();
+  await low.confirm();
+  await acceptRule(db, holding, IP, { port: 2 });
+  const behind = await low.confirm(2);
+  assert.equal(behind.kind === 'refused' && behind.code, 'stale');
+});
+
+test('what an edge lost counts, whatever came after the generations that it was raised over', async (t) => {
+  const { db } = await testDatabase(t);
+  const { holding, high, raise, confirmed } = await halves(db);
+  const upper = '203.0.113.200';
+  await acceptRule(db, holding, upper);
+  await high.sync();
+  await high.confirm();
+  const { generation } = await acceptRule(db, holding, IP, { port: 1 });
+  assert.equal(await raise(), true);
+  const loses = async (why: string) => {
+    const lost = { target: upper, reason: why, goodGeneration: 0 };
+    assert.deepEqual(await high.confirm(2, [lost]), { kind: 'done' }, why);
+    assert.equal(await liveGeneration(db, upper), 0, why);
+    assert.deepEqual(await high.confirm(2), { kind: 'done' }, why);
+    assert.deepEqual([await liveGeneration(db, upper), await confirmed()], [3, [2, 3]], why);
+  };
+  await loses('nothing came after');
+  await db
+    .transaction()
+    .execute((tx) => takeGeneration(tx, { cause: 'test', targets: [], everywhere: true }));
+  await loses('a generation that concerns every edge came after');
+  await sql`update edges set serves = '{203.0.113.0/24}' where name = 'high'`.execute(db);
+  await loses('the edge serves more by now');
+  await sql`delete from generations where generation <= ${generation}`.execute(db);
+  await loses('the generations are not kept any more');
+});
+
+test('a confirmation that a version without raised generations recorded is not overtaken', async (t) => {
+  const { db } = await testDatabase(t);
+  const { holding, high, raise, confirmed } = await halves(db);
+  const upper = '203.0.113.200';
+  await acceptRule(db, holding, IP, { port: 1 });
+  assert.equal(await raise(), true);
+  const { generation } = await acceptRule(db, holding, upper);
+  await sql`update edges set confirmed_generation = ${generation} where name = 'high'`.execute(db);
+  const late = await high.confirm(1);
+  assert.equal(late.kind === 'refused' && late.code, 'stale');
+  await acceptRule(db, holding, IP, { port: 2 });
+  assert.equal(await raise(), true);
+  const later = await high.confirm(2);
+  assert.equal(later.kind === 'refused' && later.code, 'stale');
+  await high.sync();
+  assert.deepEqual(await high.confirm(generation), { kind: 'done' });
+  assert.deepEqual(await confirmed(), [1, 4]);
+});
+
+test('an edge joins with a generation after which nothing concerns it', async (t) => {
+  const { db } = await testDatabase(t);
+  const { holding, link, raise, confirmed } = await halves(db);
+  const again = new TestEdge(link, 'high', 'h2');
+  await again.hello();
+  await again.sync();
+  await acceptRule(db, holding, IP, { port: 1 });
+  await raise();
+  assert.deepEqual(await confirmed(), [1, 1], 'an edge out of service is not raised');
+  await again.confirm(1);
+  assert.deepEqual(await confirmed(), [1, 2]);
 });

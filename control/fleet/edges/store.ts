@@ -3,7 +3,7 @@ import type { EdgeReport } from '@portcullis/link/messages/edge-report.ts';
 import type { EdgeAssignment } from '@portcullis/core/firewall/packet.ts';
 import type { EdgeMode } from '@portcullis/link/messages/edge.ts';
 import type { Db, Tx } from '../../db/database.ts';
-import { lockClause, noteLock } from '../../db/locks.ts';
+import { lockClause, lockRows, noteLock } from '../../db/locks.ts';
 import type { LiveGeneration } from '../events.ts';
 import { lostFleet } from '../generations.ts';
 import type { EdgeManagement } from '../../db/schema.ts';
@@ -18,6 +18,8 @@ export interface EdgeState {
   readonly mode: EdgeMode | null;
   readonly inService: boolean;
   readonly confirmedGeneration: number;
+  /** The newest one that it confirmed itself; the other one rises over those that do not concern it. */
+  readonly ownGeneration: number;
   readonly joinsAtGeneration: number;
   /** This instance has not received a whole sync since its first hello. */
   readonly needsWholeSync: boolean;
@@ -36,34 +38,46 @@ interface EdgeRow {
   readonly mode: EdgeMode | null;
   readonly in_service: boolean;
   readonly confirmed_generation: number;
+  readonly own_generation: number;
   readonly joins_at_generation: number;
   readonly needs_whole_sync: boolean;
 }
 
-const COLUMNS = sql.raw(
+/** A version that does not know of raised generations may have recorded the last confirmation. */
+const OWN_GENERATION = sql.raw(
+  `case when edges.confirmed_generation = edges.raised_generation then edges.own_generation
+        else edges.confirmed_generation end`,
+);
+const COLUMNS = sql`${sql.raw(
   `edges.id, edges.name, edges.site, edges.devices, edges.serves::text[] as serves, edges.sees,
    edges.fragments, edges.management, edges.instance, edges.mode, edges.in_service,
    edges.confirmed_generation, edges.joins_at_generation, edges.needs_whole_sync`,
-);
+)}, ${OWN_GENERATION} as own_generation`;
 
 /** Returns null when there is no edge of this name. */
 export async function loadEdge(db: Db | Tx, name: string): Promise<EdgeState | null> {
   return (await loadEdges(db, [name]))[0] ?? null;
 }
 
-/** An edge and what is accepted, at one moment. */
+/** An edge, what is accepted, and whether that is news for it, at one moment. */
 export interface EdgeMoment {
   readonly edge: EdgeState;
   /** The newest accepted generation. The edge's settings are of it. */
   readonly generation: number;
+  /** The newest generation at which the edge needs what it needed at the one that it has. */
+  readonly unchangedUntil: number;
 }
 
-/** Returns null when there is no edge of this name. */
-export async function loadMoment(db: Db, name: string): Promise<EdgeMoment | null> {
-  const { rows } = await sql<EdgeRow & { generation: number }>`
-    select ${COLUMNS}, fleet.generation from edges, fleet where name = ${name}`.execute(db);
+/** Returns null when there is no edge of this name. `since`: a generation that it has. */
+export async function loadMoment(db: Db, name: string, since: number): Promise<EdgeMoment | null> {
+  const { rows } = await sql<EdgeRow & { generation: number; until: number }>`
+    select ${COLUMNS}, fleet.generation, unchanged.generation as until
+      from fleet, edges, unchanged_until(edges.serves, ${since}::bigint) unchanged
+     where edges.name = ${name}`.execute(db);
   const row = rows[0];
-  return row === undefined ? null : { edge: stateOf(row), generation: row.generation };
+  return row === undefined
+    ? null
+    : { edge: stateOf(row), generation: row.generation, unchangedUntil: row.until };
 }
 
 /** Loads those of these names that there are. */
@@ -107,6 +121,7 @@ function stateOf(row: EdgeRow): EdgeState {
     mode: row.mode,
     inService: row.in_service,
     confirmedGeneration: row.confirmed_generation,
+    ownGeneration: row.own_generation,
     joinsAtGeneration: row.joins_at_generation,
     needsWholeSync: row.needs_whole_sync,
   };
@@ -214,6 +229,50 @@ export async function expireLeases(db: Db, leaseMs: number): Promise<string[]> {
      where in_service and last_seen_at < statement_timestamp() - ${leaseMs} * interval '1 millisecond'
     returning name`.execute(db);
   return rows.map((row) => row.name);
+}
+
+/**
+ * Raises the confirmed generation of these edges over generations that do not concern them: what they have in their kernels
+ * is what these would give them. Returns whether any rose. What an edge refused stays as it confirmed it.
+ *
+ * Call it after the commit of a new generation, and after that of a confirmation: whichever of two commits is the later one
+ * then sees the other. Only for edges of this process: those of another version must confirm everything.
+ */
+export async function raiseUnconcerned(db: Db, names: readonly string[]): Promise<boolean> {
+  if (names.length === 0) return false;
+  const { rows } = await sql<{ id: number }>`
+    select edges.id from edges, unchanged_until(edges.serves, edges.confirmed_generation) unchanged
+     where edges.in_service and edges.name = any (${names}::text[])
+       and unchanged.generation > edges.confirmed_generation`.execute(db);
+  if (rows.length === 0) return false;
+  const ids = rows.map(({ id }) => id);
+  return db.transaction().execute(async (tx) => {
+    await lockRows(tx, 'edges', ids, 'no key update');
+    // Read again: before they were locked, their prefixes may have changed.
+    const { numAffectedRows } = await sql`
+      update edges set confirmed_generation = risen.generation, raised_generation = risen.generation,
+             own_generation = ${OWN_GENERATION}
+        from (select edges.id, unchanged.generation
+                from edges, unchanged_until(edges.serves, edges.confirmed_generation) unchanged
+               where edges.in_service and edges.id = any (${ids}::bigint[])) risen
+       where edges.id = risen.id and risen.generation > edges.confirmed_generation`.execute(tx);
+    return Number(numAffectedRows ?? 0) > 0;
+  });
+}
+
+/** The newest generation at which an edge needs what it needed at `since`; see `unchanged_until`. */
+export async function unchangedUntil(tx: Tx, edge: EdgeState, since: number): Promise<number> {
+  const { rows } = await sql<{ generation: number }>`
+    select generation from unchanged_until(${edge.serves}::cidr[], ${since}::bigint)`.execute(tx);
+  return rows[0]?.generation ?? since;
+}
+
+/** Names of the edges that a generation after `since` concerns. */
+export async function loadConcerned(tx: Tx, since: number): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    select edges.name from fleet, edges, unchanged_until(edges.serves, ${since}::bigint) unchanged
+     where unchanged.generation < fleet.generation`.execute(tx);
+  return rows.map(({ name }) => name);
 }
 
 /**

@@ -5,7 +5,14 @@ import type { AgentSide, ControlSide } from '@portcullis/link/transport/transpor
 import { sql } from 'kysely';
 import { testDatabase } from '../../db/testing.ts';
 import { fakeSourceSets, serveEdges } from '../test-edge.ts';
-import { acceptRule, insertEdge, insertHolding, insertOrganisation } from '../testing.ts';
+import { takeGeneration } from '../generations.ts';
+import {
+  acceptRule,
+  assignGeo,
+  insertEdge,
+  insertHolding,
+  insertOrganisation,
+} from '../testing.ts';
 import { Announcer } from './announcer.ts';
 
 const HALVES = { low: '203.0.113.0/25', high: '203.0.113.128/25' } as const;
@@ -23,10 +30,13 @@ async function prepare(t: TestContext) {
   await Promise.all(Object.values(edges).map((edge) => edge.isConnected));
   const failed = (error: unknown): void => assert.fail(String(error));
   const away = new Away(link.control);
-  const options = { db, link: away.control, loadSourceSets: fakeSourceSets, failed };
+  const raised: string[][] = [];
+  const raise = async (names: readonly string[]): Promise<void> =>
+    void (names.length > 0 && raised.push(names.toSorted()));
+  const options = { db, link: away.control, loadSourceSets: fakeSourceSets, raise, failed };
   const announcer = new Announcer(options);
   t.after(() => announcer.stop());
-  return { db, holding, edges, announcer, away };
+  return { db, org, holding, edges, announcer, away, raised };
 }
 
 /** A control side that has, for a while, no edges. */
@@ -76,8 +86,8 @@ class Notices {
   }
 }
 
-test('sends each edge what changed in its prefixes, and that nothing did', async (t) => {
-  const { db, holding, edges, announcer } = await prepare(t);
+test('sends what changed to the edges that it concerns, and raises the others', async (t) => {
+  const { db, holding, edges, announcer, raised } = await prepare(t);
   await acceptRule(db, holding, '203.0.113.200');
   announcer.announce();
   assert.equal(await edges.low.next(), null, 'what the edges have is not known yet');
@@ -86,14 +96,51 @@ test('sends each edge what changed in its prefixes, and that nothing did', async
   await acceptRule(db, holding, '203.0.113.2');
   announcer.announce();
   const low = await edges.low.next();
-  const high = await edges.high.next();
   assert.deepEqual([low?.after, low?.generation], [1, 3]);
   assert.deepEqual(low?.policies.map(({ target }) => target).toSorted(), [
     '203.0.113.1',
     '203.0.113.2',
   ]);
   assert.equal(low?.settings.name, 'low');
-  assert.deepEqual([high?.after, high?.generation, high?.policies], [1, 3, []]);
+  await acceptRule(db, holding, '203.0.113.201');
+  announcer.announce();
+  const high = await edges.high.next();
+  assert.deepEqual(raised[0], ['high']);
+  assert.deepEqual([high?.after, high?.generation], [1, 4], 'it was sent nothing since');
+  assert.deepEqual(
+    high?.policies.map(({ target }) => target),
+    ['203.0.113.201'],
+  );
+  await acceptRule(db, holding, '203.0.113.3');
+  announcer.announce();
+  const again = await edges.low.next();
+  assert.deepEqual([again?.after, again?.generation], [3, 5]);
+  assert.deepEqual(raised[1], ['low']);
+});
+
+test('sends every edge what no target names, or targets of both', async (t) => {
+  const { db, org, holding, edges, announcer } = await prepare(t);
+  await acceptRule(db, holding, '203.0.113.1');
+  announcer.announce();
+  await edges.low.next();
+  await edges.high.next();
+  const take = (targets: readonly string[], everywhere?: boolean) =>
+    db
+      .transaction()
+      .execute((tx) =>
+        takeGeneration(tx, { cause: 'test', targets, ...(everywhere && { everywhere }) }),
+      );
+  for (const write of [
+    () => take([]),
+    () => take(['203.0.113.1'], true),
+    () => assignGeo(db, org, holding, ['203.0.113.0/24'], 'DE'),
+  ]) {
+    await write();
+    announcer.announce();
+    const [low, high] = [await edges.low.next(), await edges.high.next()];
+    assert.ok(low !== null && high !== null);
+    assert.deepEqual([low.after, low.generation], [high.after, high.generation]);
+  }
 });
 
 test('sends the first change after edges came back as a change, whatever was written before', async (t) => {

@@ -5,6 +5,7 @@ import { type Cidr, overlaps } from '@portcullis/core/net/cidr.ts';
 import { withPreviousNames } from '@portcullis/link/messages/policy.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import type { Schema } from '../../db/generated/tables.ts';
+import { loadConcerned } from '../edges/store.ts';
 import { storedCidr } from '../policies/assembly.ts';
 import { loadBlockedSets, readBlockedVersion } from '../policies/blocked-sets.ts';
 
@@ -142,6 +143,11 @@ export class SyncContent {
   /** Resolves when its connection to the database is free again. */
   get closed(): Promise<void> {
     return this.#closed.promise;
+  }
+
+  /** Names of the edges that something after a generation concerns, as they were then; only before the first page is read. */
+  loadConcerned(after: number): Promise<string[]> {
+    return loadConcerned(this.#tx, after);
   }
 
   /** The lists of blocked sources; only before the first page is read. */

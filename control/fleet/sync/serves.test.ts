@@ -49,7 +49,7 @@ test('a sync never combines the new generation with the old prefixes', async (t)
   const holding = await insertHolding(db, org, '203.0.113.0/24');
   await acceptRule(db, holding, '203.0.113.200');
   const { sync } = serveEdges(db);
-  const before = await loadMoment(db, 'a');
+  const before = await loadMoment(db, 'a', 0);
   assert.ok(before);
   const { generation } = await applyText(db, EDGE('203.0.113.0/24'));
   const request = {

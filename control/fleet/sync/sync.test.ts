@@ -193,6 +193,29 @@ test('answers an edge that has everything without a snapshot, and no other', asy
   assert.deepEqual(new Map(edge.policies), await policiesNow(db));
 });
 
+test('an edge that nothing new concerns needs no snapshot either', async (t) => {
+  const { db } = await testDatabase(t);
+  const { holding } = await prepare(db);
+  await insertEdge(db, 'low', ['203.0.113.0/25']);
+  const { link, sync } = serveEdges(db);
+  const edge = new TestEdge(link, 'low', 'one');
+  await acceptRule(db, holding, '203.0.113.1');
+  await edge.join();
+  const version = edge.sourceSets?.version ?? '';
+  const snapshots = mock.method(SyncContent, 'open');
+  t.after(() => snapshots.mock.restore());
+  const { generation } = await acceptRule(db, holding, '203.0.113.200');
+  sync.noteSets(generation, version);
+  const [page] = await edge.sync();
+  assert.deepEqual([page?.generation, page?.removed], [generation, []]);
+  assert.equal(snapshots.mock.callCount(), 0);
+  const next = await acceptRule(db, holding, '203.0.113.2');
+  sync.noteSets(next.generation, version);
+  await edge.sync();
+  assert.equal(snapshots.mock.callCount(), 1);
+  assert.deepEqual([...edge.policies.keys()].toSorted(), ['203.0.113.1', '203.0.113.2']);
+});
+
 test('an edge that syncs while 50 writers write misses no change', async (t) => {
   const { db } = await testDatabase(t);
   const { org, holding } = await prepare(db);

@@ -94,15 +94,20 @@ export class SyncService {
     }
   }
 
+  /** The version of the source sets at a generation: edges that need nothing of it are compared with it. */
+  noteSets(generation: number, version: string): void {
+    if (generation > this.#sets.generation) this.#sets = { generation, version };
+  }
+
   /** Edges sync on a timer, mostly for nothing: that needs no snapshot. */
   #hasEverything(
-    { edge, generation }: EdgeMoment,
+    { edge, generation, unchangedUntil }: EdgeMoment,
     { after, sourceSetsVersion }: EdgeSync,
   ): boolean {
     return (
       !edge.needsWholeSync &&
       after > 0 &&
-      after === generation &&
+      unchangedUntil === generation &&
       this.#sets.generation === generation &&
       this.#sets.version === sourceSetsVersion
     );
@@ -201,8 +206,7 @@ export class SyncService {
     const geo = await this.#options.loadSourceSets(content.setNames);
     // The version names the data and the sets, so an edge that lacks a set has another version.
     const version = `${geo.version}${content.blockedVersion}`;
-    const { generation } = content;
-    if (generation > this.#sets.generation) this.#sets = { generation, version };
+    this.noteSets(content.generation, version);
     if (version === current) return null;
     return { version, sets: { ...geo.sets, ...(await content.loadBlockedSets()) } };
   }
