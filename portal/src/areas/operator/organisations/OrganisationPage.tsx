@@ -59,10 +59,11 @@ function Detail({ slug }: { readonly slug: string }) {
               </div>
               <SuggestionsCard slug={slug} />
               <HoldingsCard organisation={found} />
+              <ServersCard organisation={found} />
+              {/* Last, because it arrives late and would push a button away from a click. */}
               <Suspense fallback={<Loading />}>
                 <KindCards organisation={slug} />
               </Suspense>
-              <ServersCard organisation={found} />
             </>
           )
         }
