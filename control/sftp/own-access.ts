@@ -16,6 +16,8 @@ export type OwnAccessNames =
 
 /** Keys, and passwords, of one person. */
 const MAX_OF_PERSON = 50;
+/** The beginning of a password: without, one of 64 would begin with a dash, which programs take for an option. */
+const PASSWORD_PREFIX = 'pcs_';
 /** 144 random bits: 24 characters. */
 const PASSWORD_BYTES = 18;
 
@@ -58,7 +60,7 @@ function passwordHandlers(): Pick<Handlers, 'makeSftpPassword' | 'deleteSftpPass
   return {
     async makeSftpPassword(call, db) {
       await requirePassword(db, call.by, call.body.password);
-      const password = randomBytes(PASSWORD_BYTES).toString('base64url');
+      const password = PASSWORD_PREFIX + randomBytes(PASSWORD_BYTES).toString('base64url');
       const { name, days } = call.body;
       const made = await call.write(async (tx) => {
         await requireRoom(tx, 'sftp_passwords', call.by.id);

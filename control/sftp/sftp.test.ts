@@ -13,6 +13,7 @@ const KEY =
 test('admits a made password to servers of the node alone, and never that of the account', async (t) => {
   const world = await startSftpWorld(t);
   const { password: secret } = await world.makePassword();
+  assert.match(secret, /^pcs_[\w-]{24}$/);
   const { rights, actor, session } = admitted(await world.login({ secret }));
   assert.ok(rights.includes('file.sftp') && actor === 'member@acme.example');
   assert.deepEqual(await world.check(session), rights);
