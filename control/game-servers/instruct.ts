@@ -1,3 +1,4 @@
+import { begins, SUSPENDED } from '@portcullis/core/game-servers/power.ts';
 import type { NodeAnswer, NodeCall } from '@portcullis/link/messages/node.ts';
 import type { ServerRight } from '@portcullis/core/access/server-rights.ts';
 import type { Caller } from '../access/index.ts';
@@ -49,18 +50,12 @@ export async function instruct(
   const withinMs = calls.timeouts.instructMs;
   // The node learns of it a moment later.
   const outcome =
-    server.suspended && begins(instruction)
-      ? SUSPENDED
+    server.suspended && instruction.kind === 'power' && begins(instruction.signal)
+      ? ({ kind: 'refused', reason: SUSPENDED } as const)
       : await calls.call(server, instruction, withinMs);
   const acknowledged = acknowledge(outcome, withinMs);
   await attempt.close(acknowledged.body);
   return acknowledged;
-}
-
-const SUSPENDED = { kind: 'refused', reason: 'The server is suspended.' } as const;
-
-function begins(instruction: Instruction): boolean {
-  return instruction.kind === 'power' && ['start', 'restart'].includes(instruction.signal);
 }
 
 function acknowledge(outcome: NodeAnswer | Silence, withinMs: number): Acknowledged {

@@ -21,7 +21,7 @@ import {
   TRIES,
   tryLater,
 } from './machine-steps.ts';
-import type { PowerSignal } from './power.ts';
+import { begins, type PowerSignal } from './power.ts';
 import { POWER_TABLE, type PowerAction } from './power-table.ts';
 
 /** The pauses after a SIGKILL that had no effect, and after one that could not be sent. */
@@ -160,15 +160,13 @@ function onSignal(before: MachineState, signal: PowerSignal): Step {
     return accepted(to({ ...state, phase: { kind: 'recovering', was } }, inspect(state)));
   }
   // A caller acted, so one more crash restart is allowed.
-  const begins = signal === 'start' || signal === 'restart';
-  const forgiven = begins ? { ...state, crashAtMs: null, triesLeft: 0 } : state;
+  const forgiven = begins(signal) ? { ...state, crashAtMs: null, triesLeft: 0 } : state;
   return accepted(act(forgiven, phase, POWER_TABLE[powerState(state)][signal]));
 }
 
 /** A refusal for the caller, or null. */
 function refusalOf(state: MachineState, signal: PowerSignal): string | null {
-  const begins = signal === 'start' || signal === 'restart';
-  if (begins && state.withheld !== null) return state.withheld;
+  if (begins(signal) && state.withheld !== null) return state.withheld;
   if (signal === 'kill') return null;
   if (!state.reachable) return 'The engine of this node does not answer.';
   if (state.phase.kind === 'recovering') {

@@ -4,6 +4,14 @@ export type ServerState = PowerState | 'paused';
 export type PowerState = 'offline' | 'starting' | 'running' | 'stopping';
 export type PowerSignal = 'start' | 'stop' | 'restart' | 'kill';
 
+/** The signals that make a server run; one that must not run refuses them. */
+export function begins(signal: PowerSignal): boolean {
+  return signal === 'start' || signal === 'restart';
+}
+
+/** The answer to who would use a server that its operator suspended: of its node, and of control before the node knows. */
+export const SUSPENDED = 'The server is suspended.';
+
 /** One game server as its node must run it. */
 export interface ServerAssignment {
   readonly uuid: string;

@@ -12,10 +12,11 @@ import {
   serverState,
 } from '@portcullis/core/game-servers/machine-state.ts';
 import { recover } from '@portcullis/core/game-servers/machine.ts';
-import type {
-  PowerSignal,
-  ServerAssignment,
-  ServerResources,
+import {
+  type PowerSignal,
+  type ServerAssignment,
+  type ServerResources,
+  SUSPENDED,
 } from '@portcullis/core/game-servers/power.ts';
 import type { Log } from '@portcullis/core/log.ts';
 import { launchDigests } from '@portcullis/link/launch-digests.ts';
@@ -53,7 +54,6 @@ const REMOVE_AGAIN_MS = 10_000;
 const SLOW_START_MS = 5 * 60_000;
 const BUILDING = 'The server is being built.';
 const GONE = 'The server is no longer on this node.';
-const SUSPENDED = 'The server is suspended.';
 const NOT_BUILT =
   'The server is being built, or was not built: its files can be reached once it is.';
 /** The settings of an instance of ours of which neither control nor the journal says anything. */

@@ -1,3 +1,4 @@
+import { SUSPENDED } from '@portcullis/core/game-servers/power.ts';
 import { FILE_RIGHTS, type FileRight } from '@portcullis/core/access/server-rights.ts';
 import type {
   FileAnswer,
@@ -79,8 +80,10 @@ export function recordChange(
 /** The server of the path, which has files that the caller has some right to. */
 export async function loadReady(db: Reader, call: ServerCall): Promise<ServerRow> {
   const server = await loadSeen(db, call);
-  if (server.provisioned) return server;
-  throw conflict('The server is not provisioned yet: it has no files.');
+  if (!server.provisioned) throw conflict('The server is not provisioned yet: it has no files.');
+  // The node learns of it a moment later.
+  if (server.suspended) throw refusal('unavailable', SUSPENDED);
+  return server;
 }
 
 /** The server of the path, to whose files the caller has some right: which ones an operation needs, its node decides. */

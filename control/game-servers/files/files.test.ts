@@ -248,6 +248,11 @@ test('a refusal of the node has its problem, and a node that is away is 503', as
     assert.equal((reply.body as { detail: string }).detail, 'Because.');
   }
   assertRefused(await key.get(at(2)), 422, 'conflict');
+  await addServer(world.db, { number: 4 });
+  await sql`update game_servers set suspended = true where uuid = ${uuidOf(4)}`.execute(world.db);
+  const { length } = world.calls;
+  assertRefused(await key.get(at(4)), 422, 'conflict');
+  assert.equal(world.calls.length, length, 'its node is not asked');
   await addNode(world.db, 'node-2');
   await addServer(world.db, { number: 3, node: 'node-2' });
   const away = await key.get(at(3));
