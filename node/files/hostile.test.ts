@@ -17,7 +17,8 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import type { FileOperation } from '@portcullis/link/messages/files.ts';
+import type { FileCall, FileOperation } from '@portcullis/link/messages/files.ts';
+import { parseAnswer } from '@portcullis/link/messages/messages.ts';
 import { FolderWatch, TestFiles, writing } from './testing/files.ts';
 import { HOSTILE_CASES } from './testing/hostile-cases.ts';
 import { LinkDoor } from './testing/link-door.ts';
@@ -319,6 +320,23 @@ describe('deep folders', () => {
     await files.ok('done', { kind: 'delete', paths: ['d'], forGood: true });
     await emptied(files);
     assert.deepEqual(await files.names(), []);
+  });
+});
+
+describe('files that a game made', () => {
+  it('are no answer that control would end the link of the node for', async (t) => {
+    const files = new TestFiles(t);
+    // Each call of the kernel takes a path of 4,095 bytes, and a game goes into a folder first.
+    const nest = 'for at in $(seq 25); do mkdir "$0" && cd -P "$0"; done; touch needle';
+    try {
+      execFileSync('sh', ['-c', nest, 'n'.repeat(200)], { cwd: files.folder });
+      const search = { kind: 'search', path: '', name: 'needle', text: null, limit: 10 } as const;
+      const answer = await files.call(search);
+      assert.ok(answer !== null && parseAnswer<FileCall>({ kind: 'node.files' }, answer).ok);
+      assert.deepEqual([answer.kind, 'code' in answer && answer.code], ['refused', 'impossible']);
+    } finally {
+      execFileSync('rm', ['-rf', join(files.folder, 'n'.repeat(200))]);
+    }
   });
 });
 

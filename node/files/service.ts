@@ -11,6 +11,7 @@ import {
   type FileOperationOf,
   MAX_CHECKED_CALLERS,
 } from '@portcullis/link/messages/files.ts';
+import { parseAnswer } from '@portcullis/link/messages/messages.ts';
 import type { DiskUse, MeasureDisk } from '../disk/measure.ts';
 import { EngineError } from '../engine/engine.ts';
 import { Refusal } from '../server-folder/folder.ts';
@@ -62,6 +63,14 @@ const QUIET: ReadonlySet<FileOperation['kind']> = new Set([
   'outcome',
   'uploaded',
 ]);
+
+/** Control ends the link of a node whose answer has not its form, and a game makes files of any size and depth. */
+function sayable(answer: FileAnswer): FileAnswer {
+  const said = parseAnswer<FileCall>({ kind: 'node.files' }, answer);
+  if (said.ok) return answer;
+  const reason = `There are files that cannot be described: ${said.reason}. Look into a folder at a time.`;
+  return { kind: 'refused', code: 'impossible', reason };
+}
 
 /** Operations that may outlast their call, and those on them. */
 const JOB_KINDS = [
@@ -174,7 +183,8 @@ export class FileService {
     const untilMs = performance.now() + withinMs * WORK_SHARE;
     const signal = AbortSignal.timeout(withinMs * WORK_SHARE);
     const holder = { rights: new Set(rights), caller };
-    const answer = await this.#answer(uuid, operation, holder, signal, untilMs);
+    const made = await this.#answer(uuid, operation, holder, signal, untilMs);
+    const answer = made && sayable(made);
     if (answer !== null && !QUIET.has(operation.kind)) {
       const outcome = answer.kind === 'refused' ? answer.code : 'done';
       this.record(uuid, actor, { door: 'link', operation: operation.kind, outcome });

@@ -32,6 +32,11 @@ describe('a path of a file', () => {
     assert.equal(parsePath('a/'.repeat(64)).ok, true);
     assert.equal(parsePath('a/'.repeat(65)).ok, false);
     assert.equal(parsePath('a'.repeat(5_000)).ok, false);
+    // 85 characters, of which each is three of the spelling.
+    const grows = Array.from({ length: 20 }, () => '\u2028'.repeat(85));
+    assert.equal(parsePath(grows.join('/')).ok, false);
+    const path = parsePath(grows.slice(0, 16).join('/'));
+    assert.ok(path.ok && parsePath(formatPath(path.value)).ok);
   });
 
   it('has one spelling for every name of Linux, without a character that steers a terminal', () => {

@@ -68,6 +68,8 @@ export function parsePath(text: string): Parsed<FilePath> {
     names.push(nameFromBytes(bytes));
   }
   if (names.length > MAX_PATH_DEPTH) return failed(`is deeper than ${MAX_PATH_DEPTH} folders`);
+  // A character may be several of a spelling.
+  if (formatPath(names).length > MAX_PATH_LENGTH) return failed('is longer than 4096 characters');
   if (names[0] === RESERVED_NAME) return failed(`is in ${RESERVED_NAME}, which is of Portcullis`);
   return parsed(names);
 }
