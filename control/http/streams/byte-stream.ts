@@ -38,6 +38,10 @@ export async function passBytes<R extends Passing<R>>(
     }
     watchRight();
     if (later !== undefined) return await later(ending.signal);
+    if (ending.signal.aborted) {
+      bytes?.destroy();
+      return null;
+    }
     ending.signal.addEventListener('abort', () => bytes?.destroy());
     reply.code(made.status).headers(made.headers);
     releaseWritten(reply.raw);

@@ -32,7 +32,7 @@ export async function sendStream(
     // Throws what the input is refused for, before anything is sent.
     const first = await texts.next();
     reply.headers(HEADERS);
-    if (request.method === 'HEAD') {
+    if (request.method === 'HEAD' || ending.signal.aborted) {
       await texts.return();
       return await reply.send();
     }

@@ -1,3 +1,4 @@
+import { Duplex } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Problem } from '../../problem.ts';
 
@@ -73,10 +74,17 @@ export function holdStream(
     openStreams.delete(ending);
   };
   reply.raw.once('close', release);
+  // A caller that left while it was looked up is not reported again.
+  if (isGone(reply.raw)) release();
   const watch = (): void => {
-    stopWatching = watchRight(right, ending);
+    if (!ending.signal.aborted) stopWatching = watchRight(right, ending);
   };
   return { ending, watchRight: watch, release };
+}
+
+/** Whether a response has closed. One of HTTP/2 has that from its stream. */
+function isGone(raw: FastifyReply['raw'] & { readonly stream?: unknown }): boolean {
+  return raw.destroyed || (raw.stream instanceof Duplex && raw.stream.destroyed);
 }
 
 /**
