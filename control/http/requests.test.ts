@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import { processorClock } from '@portcullis/core/testing/processor-clock.ts';
+import { buildOpenApi } from '@portcullis/contract/openapi.ts';
 import { assertRefused } from '../testing/client.ts';
 import { createRateLimiter } from './operations/rate-limit.ts';
 import { startEnvironment } from '../testing/fixture.ts';
@@ -9,6 +10,7 @@ import { sendRaw } from '../testing/raw.ts';
 
 const IP = '/api/v1/firewall/ips/203.0.113.10';
 const RULES = `${IP}/rules`;
+const METHODS = ['DELETE', 'GET', 'PATCH', 'POST', 'PUT'];
 
 test('every operation answers 401 without a valid key and explains how to authenticate', async (t) => {
   const world = await startEnvironment(t);
@@ -163,6 +165,25 @@ test('names the position of a mistake, and takes the last value of a repeated ke
     headers: { 'content-encoding': 'gzip' },
   });
   assertRefused(zipped, 415, 'unsupported_media_type');
+});
+
+test('a path takes exactly the methods that its document has, also below a path with a parameter', async (t) => {
+  const { acme } = await startEnvironment(t);
+  for (const version of ['v1', 'x1', 'operator'] as const) {
+    for (const [template, item] of Object.entries(buildOpenApi(version).paths)) {
+      const path = `/api/${version}${template.replaceAll(/\{\w+\}/g, 'some')}`;
+      const documented = METHODS.filter((method) => Object.hasOwn(item, method.toLowerCase()));
+      const options = await acme.send('OPTIONS', path);
+      const allowed = String(options.headers.get('allow')).split(', ');
+      const own = allowed.filter((method) => method !== 'OPTIONS' && method !== 'HEAD');
+      assert.deepEqual(own, documented, path);
+      for (const method of METHODS.filter((one) => !documented.includes(one))) {
+        const wrong = await acme.send(method, path);
+        assertRefused(wrong, 405, 'method_not_allowed');
+        assert.equal(wrong.headers.get('allow'), options.headers.get('allow'), path);
+      }
+    }
+  }
 });
 
 test('answers 405 with Allow to another method and 404 to an unknown path, with any body', async (t) => {

@@ -5,23 +5,53 @@ import { Problem } from '../../problem.ts';
 export interface KnownPaths {
   /** The sorted methods of a path (without query), OPTIONS included. Null for an unknown path. */
   methodsOf(path: string): readonly string[] | null;
+  /**
+   * A path that another route has by its own name: `/servers/quota` is not the server `quota` of `/servers/:server`,
+   * with no method.
+   * @param url That of the route which the router found, which looks at the routes of one method only.
+   */
+  isOfAnother(url: string, path: string): boolean;
+}
+
+interface KnownPath {
+  readonly url: string;
+  readonly pattern: RegExp;
+  /** Orders routes as the router does: at the first part that differs, a name goes before a parameter. */
+  readonly rank: string;
+  readonly methods: Set<string>;
 }
 
 export function collectPaths(app: FastifyInstance): KnownPaths {
-  const known = new Map<string, { readonly pattern: RegExp; readonly methods: Set<string> }>();
+  const known = new Map<string, KnownPath>();
+  const overlaps = new Map<string, readonly KnownPath[]>();
   app.addHook('onRoute', ({ url, method }) => {
-    const entry = known.get(url) ?? { pattern: patternOf(url), methods: new Set(['OPTIONS']) };
+    const entry = known.get(url) ?? {
+      url,
+      pattern: patternOf(url),
+      rank: rankOf(url),
+      methods: new Set(['OPTIONS']),
+    };
     for (const one of Array.isArray(method) ? method : [method]) entry.methods.add(one);
     known.set(url, entry);
+    overlaps.clear();
   });
+  /** The routes that would be taken before this one: none of nearly all, so that a request costs a look. */
+  const before = (url: string): readonly KnownPath[] => {
+    const found =
+      overlaps.get(url) ??
+      [...known.values()].filter((one) => one.rank < rankOf(url) && patternOf(url).test(one.url));
+    overlaps.set(url, found);
+    return found;
+  };
   return {
     methodsOf(path) {
-      const methods = new Set<string>();
-      for (const entry of known.values()) {
-        if (entry.pattern.test(path)) for (const method of entry.methods) methods.add(method);
-      }
-      return methods.size === 0 ? null : [...methods].toSorted();
+      const matching = [...known.values()].filter((entry) => entry.pattern.test(path));
+      const first = matching.map((entry) => entry.rank).toSorted()[0];
+      if (first === undefined) return null;
+      const own = matching.filter((entry) => entry.rank === first);
+      return [...new Set(own.flatMap((entry) => [...entry.methods]))].toSorted();
     },
+    isOfAnother: (url, path) => before(url).some((entry) => entry.pattern.test(path)),
   };
 }
 
@@ -29,6 +59,12 @@ export function collectPaths(app: FastifyInstance): KnownPaths {
 function patternOf(url: string): RegExp {
   const escaped = url.replace(/[.+?^${}()|[\]\\]/g, '\\$&');
   return new RegExp(`^${escaped.replace(/:\w+/g, '[^/]+').replaceAll('*', '.*')}$`);
+}
+
+function rankOf(url: string): string {
+  return url.replace(/[^/]+/g, (part) =>
+    part.includes('*') ? '2' : part.startsWith(':') ? '1' : '0',
+  );
 }
 
 /** 405 with the allowed methods, or 404. */

@@ -152,8 +152,9 @@ function addLifecycle(app: FastifyInstance, { metrics, log, page, tracing }: Lif
       void page.send(request, reply);
       return;
     }
-    if (!request.is404) return done();
     const path = request.url.split('?', 1)[0] ?? '';
+    const { url } = request.routeOptions;
+    if (!request.is404 && (url === undefined || !paths.isOfAnother(url, path))) return done();
     const allow = paths.methodsOf(path);
     if (request.method === 'OPTIONS' && allow !== null) {
       reply.code(204).header('allow', allow.join(', ')).send();
