@@ -121,7 +121,7 @@ export const PROBLEMS = {
     status: 422,
     title: 'Idempotency key reused',
     explanation:
-      'The Idempotency-Key was used within the last 24 hours for a request to the same path with another body. Nothing was changed.',
+      'The Idempotency-Key was used within the last 24 hours for a request to the same path with another body or query. Nothing was changed.',
     remedy: 'Use a new key for every new request, and the same one only to repeat a request.',
   },
   filter_exists: {

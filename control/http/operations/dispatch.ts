@@ -17,7 +17,7 @@ import { type FieldError, Problem } from '../../problem.ts';
 import { entityTag } from './etag.ts';
 import {
   answerOnce,
-  hashBody,
+  hashRequest,
   type IdempotentRequest,
   instructOnce,
   parseIdempotencyKey,
@@ -81,6 +81,7 @@ export interface IdempotentCall {
   readonly method: string;
   /** Canonical, so that another spelling of an address is the same request. */
   readonly path: string;
+  readonly query: string;
   readonly rawBody: Uint8Array;
 }
 
@@ -276,7 +277,7 @@ function idempotentRequest({ by }: Pick<Incoming, 'by'>, once: IdempotentCall): 
     method: once.method,
     path: once.path,
     idempotencyKey: parseIdempotencyKey(once.keyHeader),
-    bodyHash: hashBody(once.rawBody),
+    bodyHash: hashRequest(once.rawBody, once.query),
   };
 }
 

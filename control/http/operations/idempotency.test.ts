@@ -62,9 +62,11 @@ test('a repeat may spell the address differently, and a delete can be repeated',
   assert.match((await remove()).text, /"deleted":1/);
 });
 
-test('another body with the same key is 422, byte for byte', async (t) => {
+test('another body or query with the same key is 422, byte for byte', async (t) => {
   const { acme } = await startEnvironment(t);
   await acme.post(RULES, rule(80), key('a'));
+  const asked = await acme.post(`${RULES}?allow_losses=true`, rule(80), key('a'));
+  assertRefused(asked, 422, 'idempotency_key_reused');
   assertRefused(await acme.post(RULES, rule(81), key('a')), 422, 'idempotency_key_reused');
 });
 

@@ -10,7 +10,7 @@ const KEPT_HOURS = 24;
 /** Visible ASCII without spaces, so that it can be logged and compared byte by byte. */
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
-/** The key of a stored response and the digest of its body. */
+/** The key of a stored response and the digest of its request. */
 export interface IdempotentRequest {
   /** The negative id of a person. */
   readonly keyId: number;
@@ -18,6 +18,7 @@ export interface IdempotentRequest {
   /** The path as sent, without the query. */
   readonly path: string;
   readonly idempotencyKey: string;
+  /** Of body and query: a repetition that asks for more, such as what may be lost, is another request. */
   readonly bodyHash: Buffer;
 }
 
@@ -31,8 +32,11 @@ export function parseIdempotencyKey(header: string | string[]): string {
   );
 }
 
-export function hashBody(raw: Uint8Array): Buffer {
-  return createHash('sha256').update(raw).digest();
+/** @param query As sent, without its mark. */
+export function hashRequest(raw: Uint8Array, query: string): Buffer {
+  const hash = createHash('sha256').update(raw);
+  if (query !== '') hash.update(`\0${query}`);
+  return hash.digest();
 }
 
 /**
@@ -47,7 +51,7 @@ function lockOf(scope: string): string {
  * Returns the stored response of a write, or creates and stores it in the same transaction, so that a dead process
  * leaves both or neither. The advisory lock ends with the transaction. Only success is stored; after an error the key is
  * free again. Throws `idempotency_in_progress` while another transaction has the key, `idempotency_key_reused` for
- * another body.
+ * another body or query.
  */
 export async function answerOnce(
   tx: Tx,
@@ -120,7 +124,7 @@ interface StoredRow {
   readonly isFresh: boolean;
 }
 
-/** Throws `idempotency_key_reused` if the stored response is of another body. */
+/** Throws `idempotency_key_reused` if the stored response is of another request. */
 async function findStored(db: Db | Tx, request: IdempotentRequest): Promise<StoredRow | null> {
   const { rows } = await sql<StoredRow & { readonly bodyHash: Buffer }>`
     select body_hash as "bodyHash", status, headers, body,
@@ -134,7 +138,7 @@ async function findStored(db: Db | Tx, request: IdempotentRequest): Promise<Stor
   if (request.bodyHash.equals(row.bodyHash)) return row;
   throw new Problem(
     'idempotency_key_reused',
-    'This Idempotency-Key was used within the last 24 hours with another body. Use a new key for a new request.',
+    'This Idempotency-Key was used within the last 24 hours with another body or query. Use a new key for a new request.',
   );
 }
 

@@ -252,9 +252,13 @@ function conditionalRead(
   return write === false ? conditional(request, made) : made;
 }
 
-function queryOf({ validateQuery }: Operation, { url }: FastifyRequest): Validated {
+function queryOf({ validateQuery }: Operation, request: FastifyRequest): Validated {
+  return validateQuery(textOfQuery(request));
+}
+
+function textOfQuery({ url }: FastifyRequest): string {
   const mark = url.indexOf('?');
-  return validateQuery(mark === -1 ? '' : url.slice(mark + 1));
+  return mark === -1 ? '' : url.slice(mark + 1);
 }
 
 /** The row with the ability that the request needs: a dry run needs another one. */
@@ -297,6 +301,7 @@ function incomingOf(operation: Operation, deps: RouteDeps, request: FastifyReque
             keyHeader,
             method: request.method,
             path: canonicalPath(operation, request),
+            query: textOfQuery(request),
             rawBody: body?.raw ?? new Uint8Array(),
           },
   };
