@@ -78,6 +78,10 @@ function open(
   return at.protocol === 'https:' ? requestHttps(at, options) : requestHttp(at, options);
 }
 
+/** A replica knows only the tokens that it made. */
+const OF_ANOTHER =
+  'behind a load balancer each replica of control needs a --replica-url of its own';
+
 function answerOf(
   request: ClientRequest,
   { ticket: { url } }: StreamOf,
@@ -96,7 +100,8 @@ function answerOf(
   request.once('response', (response) => {
     const { statusCode = 0 } = response;
     if (statusCode < 300) return resolve(response);
-    fail(`it answers with the status ${statusCode}`);
+    const hint = statusCode === 404 ? `; ${OF_ANOTHER}` : '';
+    fail(`it answers with the status ${statusCode}${hint}`);
     request.destroy();
   });
   // It may fail while nobody waits for it.
