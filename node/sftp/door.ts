@@ -111,7 +111,7 @@ export class SftpDoor {
       for (const [index, [connection, session]] of all.entries()) {
         const own = rights[index] ?? null;
         if (own === null) this.#end(connection);
-        else await session.narrow(own);
+        else session.narrow(own);
       }
     } catch (error) {
       log.debug({ error }, 'the rights of SFTP sessions were not checked');

@@ -107,6 +107,33 @@ test('an upload has no half under its name: the old file stays until its end, an
   assert.ok(Buffer.isBuffer(made) && !existsSync(join(host.files.folder, 'new')));
 });
 
+test('a file that opens slowly holds the rights of no other session', {
+  timeout: 60_000,
+}, async (t) => {
+  const host = await new TestDoor(t).start();
+  host.files.put('a', 'content');
+  const disk = Promise.withResolvers<void>();
+  host.files.slowDisk = disk.promise;
+  const slow = await host.sftp();
+  const other = await host.sftp();
+  const written = (await opened(other, 'new', 'w')) as Buffer;
+  const listed = await new Promise<Buffer>((resolve) =>
+    other.opendir('', (_error, handle) => resolve(handle)),
+  );
+  // It goes on with what the file holds, which takes the quota.
+  const opening = opened(slow, 'a', 'a');
+  await host.files.measures;
+  host.rights = ['file.sftp'];
+  await host.door.check();
+  const write = (done: (error?: Error | null) => void): void =>
+    other.write(written, Buffer.from('x'), 0, 1, 0, done);
+  assert.notEqual(await outcome(write), 'ok');
+  assert.notEqual(await outcome((done) => other.readdir(listed, done)), 'ok');
+  disk.resolve();
+  assert.match(String(await opening), /has ended|ended while/);
+  assert.equal(readFileSync(join(host.files.folder, 'a'), 'utf8'), 'content');
+});
+
 test('gives a client that asks for more than it takes all that it asked for', async (t) => {
   const host = await new TestDoor(t).start();
   const large = Buffer.alloc(40 * 1024 * 1024, 'portcullis');

@@ -43,6 +43,9 @@ export class TestFiles {
   pulls: PullLimits = { networks: [] };
   /** The rights that callers have now. */
   rightsOf: (caller: CallerOnServer) => readonly FileRight[] = () => ALL;
+  /** What a measurement of the disk waits for. */
+  slowDisk: Promise<unknown> = Promise.resolve();
+  readonly #measured = Promise.withResolvers<void>();
   /** A sentence: nothing can be reached now. */
   away: string | null = null;
 
@@ -62,6 +65,8 @@ export class TestFiles {
       openFolder: async () => ({ folder: this.folder, owner: OWNER, notice: null }),
       measureServer: async (uuid) => {
         const startedAtMs = performance.now();
+        this.#measured.resolve();
+        await this.slowDisk;
         const use = await measure(this.folder, AbortSignal.timeout(5_000));
         this.service.measured(uuid, use, startedAtMs);
       },
@@ -78,6 +83,11 @@ export class TestFiles {
       rmSync(root, { recursive: true, force: true });
     });
     this.own(this.folder);
+  }
+
+  /** Resolves when the disk is measured for the first time. */
+  get measures(): Promise<void> {
+    return this.#measured.promise;
   }
 
   call(
