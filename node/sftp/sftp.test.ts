@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { FILE_RIGHTS } from '@portcullis/core/access/server-rights.ts';
@@ -132,6 +132,27 @@ test('a file that opens slowly holds the rights of no other session', {
   disk.resolve();
   assert.match(String(await opening), /has ended|ended while/);
   assert.equal(readFileSync(join(host.files.folder, 'a'), 'utf8'), 'content');
+});
+
+test('replaces no file that a game made meanwhile, without the right or against its word', async (t) => {
+  const host = await new TestDoor(t).start();
+  const game = (): void => host.files.put('new', 'by the game');
+  for (const [rights, flags] of [
+    [FILE_RIGHTS.filter((right) => right !== 'file.update'), 'w'],
+    [FILE_RIGHTS, 'wx'],
+  ] as const) {
+    host.rights = rights;
+    await host.door.check();
+    const sftp = await host.sftp();
+    const handle = (await opened(sftp, 'new', flags)) as Buffer;
+    const write = (done: (error?: Error | null) => void): void =>
+      sftp.write(handle, Buffer.from('x'), 0, 1, 0, done);
+    assert.equal(await outcome(write), 'ok');
+    game();
+    assert.notEqual(await outcome((done) => sftp.close(handle, done)), 'ok');
+    assert.equal(readFileSync(join(host.files.folder, 'new'), 'utf8'), 'by the game');
+    rmSync(join(host.files.folder, 'new'));
+  }
 });
 
 test('gives a client that asks for more than it takes all that it asked for', async (t) => {

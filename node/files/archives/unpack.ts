@@ -9,10 +9,10 @@ import type { FileOperationOf, FileRefusalCode } from '@portcullis/link/messages
 import type { OpenFile } from '../../server-folder/folder.ts';
 import type { Gate, Place } from '../gate.ts';
 import type { RunningJob } from '../jobs.ts';
-import { present } from '../operations/content.ts';
+import { present, publishFile } from '../operations/content.ts';
 import { pathOf } from '../operations/list.ts';
 import { FileRefusal, notFound } from '../refusal.ts';
-import { publish, withDraft, writeDraft } from '../work.ts';
+import { withDraft, writeDraft } from '../work.ts';
 import type { ArchiveEntry } from './entry.ts';
 import { readArchive } from './read.ts';
 import { QuotaSink } from './sink.ts';
@@ -140,9 +140,7 @@ class Unpacker {
         // The owner can always read and write what it unpacked.
         const wanted = (mode ?? FILE_MODE) | 0o600;
         await writeDraft(gate, draft, wanted, (handle) => this.#fill(handle, content));
-        await gate.files.changes.run(async () =>
-          publish(draft, place, (await present(place)) !== null),
-        );
+        await publishFile(gate, draft, place);
       }),
     );
   }

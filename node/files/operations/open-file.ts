@@ -7,8 +7,8 @@ import { finishFile } from '../../server-folder/folder.ts';
 import type { Gate, Place } from '../gate.ts';
 import type { Granted } from '../quota.ts';
 import { FileRefusal, notFound } from '../refusal.ts';
-import { publish, withDraft } from '../work.ts';
-import { present } from './content.ts';
+import { withDraft } from '../work.ts';
+import { present, publishFile } from './content.ts';
 import { describeEntry } from './describe.ts';
 
 const NEW_MODE = 0o644;
@@ -131,10 +131,7 @@ export async function openToWrite(
       if (isKept) {
         await gate.about(path, async () => {
           await finishFile(handle, file.mode, gate.files.owner);
-          await gate.files.changes.run(async () =>
-            // Only what was a regular file is replaced.
-            publish(draft, found, (await present(found)) !== null),
-          );
+          await publishFile(gate, draft, found, { replace: !exclusive });
         });
       }
       file.settle(isKept);
