@@ -40,13 +40,28 @@ export async function* convert(
     throw new FileRefusal('impossible', detail);
   }
   const leave = await enter(signal);
+  try {
+    yield* run(fd, program, converter, signal);
+  } finally {
+    leave();
+  }
+}
+
+async function* run(
+  fd: number,
+  program: string,
+  converter: Converter,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer> {
   const child = begin(fd, program, CONVERTERS[converter]);
   const kill = (): void => void child.kill('SIGKILL');
   signal.addEventListener('abort', kill, { once: true });
   const ended = once(child, 'close') as Promise<[code: number | null, signal: string | null]>;
   ended.catch(() => undefined);
-  const said = listen(child.stderr as Readable);
   try {
+    // One that could not be started may have no pipes.
+    if (child.stdout === null || child.stderr === null) throw new Error('no process was started');
+    const said = listen(child.stderr);
     signal.throwIfAborted();
     yield* child.stdout as AsyncIterable<Buffer>;
     const [code] = await ended;
@@ -55,7 +70,6 @@ export async function* convert(
   } finally {
     signal.removeEventListener('abort', kill);
     kill();
-    leave();
   }
 }
 

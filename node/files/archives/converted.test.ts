@@ -198,6 +198,27 @@ describe('archives that libarchive reads', { skip: skipUnless(['bsdtar']) }, () 
       while ((await chunks.next()).done !== true);
     }, /enough/);
   });
+
+  it('leave no place taken when the process cannot be started', { timeout: 60_000 }, async (t) => {
+    const files = new TestFiles(t);
+    files.put('all.7z', makeArchive(t, world, '--format=7zip'));
+    const handle = await open(join(files.folder, 'all.7z'));
+    t.after(() => handle.close());
+    const { signal } = new AbortController();
+    const begin = async (): Promise<boolean> => {
+      for await (const chunk of convert(handle, 'bsdtar', signal)) return chunk.length > 0;
+      return false;
+    };
+    const { execPath } = process;
+    try {
+      // Node refuses it at once, as it does where the kernel has no memory for a process.
+      process.execPath = 'no\0path';
+      for (let count = 0; count < 3; count += 1) await assert.rejects(begin(), /null bytes/);
+    } finally {
+      process.execPath = execPath;
+    }
+    assert.ok(await begin());
+  });
 });
 
 it('an archive whose program is missing is refused, with the package that has it', async (t) => {
