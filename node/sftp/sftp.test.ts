@@ -155,6 +155,21 @@ test('replaces no file that a game made meanwhile, without the right or against 
   }
 });
 
+test('is begun again when its process could not be started', async (t) => {
+  const { execPath } = process;
+  // The first fails at once, the second after a moment.
+  for (const path of ['no\0path', '/no/path']) {
+    const host = new TestDoor(t);
+    try {
+      process.execPath = path;
+      host.door.start();
+    } finally {
+      process.execPath = execPath;
+    }
+    assert.ok((await host.door.listening) > 0);
+  }
+});
+
 test('gives a client that asks for more than it takes all that it asked for', async (t) => {
   const host = await new TestDoor(t).start();
   const large = Buffer.alloc(40 * 1024 * 1024, 'portcullis');
