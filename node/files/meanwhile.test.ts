@@ -7,6 +7,7 @@ import type { FileOperation } from '@portcullis/link/messages/files.ts';
 import { tarOf } from './archives/testing/archives.ts';
 import { TestFiles, writing } from './testing/files.ts';
 
+const UPDATES: readonly FileRight[] = ['file.read', 'file.read-content', 'file.update'];
 const CREATES: readonly FileRight[] = [
   'file.read',
   'file.read-content',
@@ -42,4 +43,29 @@ describe('a file that a game makes while one is written', () => {
       assert.equal(readFileSync(join(files.folder, 'new'), 'utf8'), 'by the game');
     });
   }
+});
+
+describe('folders on the way to a new name', () => {
+  const move = (to: string) =>
+    ({ kind: 'move', moves: [{ from: 'a', to }], replace: false }) as const;
+
+  it('need the right to create', async (t) => {
+    const files = new TestFiles(t);
+    files.put('a', 'x');
+    files.put('there/b', 'x');
+    assert.equal(await files.code(move('new/folder/a'), UPDATES), 'forbidden');
+    assert.deepEqual(await files.names(), ['there', 'a']);
+    assert.equal(await files.code(move('there/a'), UPDATES), 'done');
+  });
+
+  it('count in the quota, all of them or none', async (t) => {
+    const files = new TestFiles(t);
+    files.put('a', 'x');
+    // The folder of the server, the file, and two more.
+    files.limitEntries = 4;
+    assert.equal(await files.code(move('x/y/z/a')), 'quota');
+    assert.deepEqual(await files.names(), ['a']);
+    assert.equal(await files.code(move('x/y/a')), 'done');
+    assert.equal(await files.code({ kind: 'makeFolder', path: 'more' }), 'quota');
+  });
 });

@@ -38,6 +38,7 @@ export class TestFiles {
   readonly service: FileService;
   readonly log: object[] = [];
   limitMib = 64;
+  limitEntries = 0;
   denylist: readonly string[] = [];
   /** The bounds of pulls; by default no network but the public ones. */
   pulls: PullLimits = { networks: [] };
@@ -60,7 +61,7 @@ export class TestFiles {
     const pulls = (): PullLimits => this.pulls;
     const note = (line: object): void => void this.log.push(line);
     this.service = new FileService({
-      find: () => this.away ?? { limitMib: this.limitMib, denylist: this.denylist },
+      find: () => this.away ?? this.#settings,
       uuids: () => [UUID],
       openFolder: async () => ({ folder: this.folder, owner: OWNER, notice: null }),
       measureServer: async (uuid) => {
@@ -88,6 +89,11 @@ export class TestFiles {
   /** Resolves when the disk is measured for the first time. */
   get measures(): Promise<void> {
     return this.#measured.promise;
+  }
+
+  get #settings() {
+    const { limitMib, limitEntries, denylist } = this;
+    return { limitMib, limitEntries, denylist };
   }
 
   call(
