@@ -118,6 +118,8 @@ export interface FileServiceOptions {
   readonly checkCallers: (
     callers: readonly CallerOnServer[],
   ) => Promise<readonly (readonly FileRight[])[]>;
+  /** For tests. */
+  readonly callersAtOnce?: number;
   /** How streams reach control. */
   readonly route: StreamRoute;
   readonly log: Log;
@@ -234,10 +236,16 @@ export class FileService {
   }
 
   async #check(): Promise<void> {
-    const callers = [...this.#servers]
-      .flatMap(([server, { jobs }]) => jobs.callers.map((caller) => ({ server, caller })))
-      .slice(0, MAX_CHECKED_CALLERS);
-    if (callers.length === 0) return;
+    const { callersAtOnce = MAX_CHECKED_CALLERS } = this.#options;
+    const all = [...this.#servers].flatMap(([server, { jobs }]) =>
+      jobs.callers.map((caller) => ({ server, caller })),
+    );
+    for (let at = 0; at < all.length; at += callersAtOnce)
+      await this.#checkPage(all.slice(at, at + callersAtOnce));
+  }
+
+  /** Never rejects: a page that fails holds back no other one. */
+  async #checkPage(callers: readonly CallerOnServer[]): Promise<void> {
     try {
       const rights = await this.#options.checkCallers(callers);
       for (const [index, { server, caller }] of callers.entries())

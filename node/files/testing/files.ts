@@ -42,6 +42,7 @@ export class TestFiles {
   denylist: readonly string[] = [];
   /** The bounds of pulls; by default no network but the public ones. */
   pulls: PullLimits = { networks: [] };
+  callersAtOnce = 1_000;
   /** The rights that callers have now. */
   rightsOf: (caller: CallerOnServer) => readonly FileRight[] = () => ALL;
   /** What a measurement of the disk waits for. */
@@ -59,6 +60,7 @@ export class TestFiles {
     const measure = createMeasureDisk({ entriesPerSecond: 1_000_000 });
     const none = (): void => {};
     const pulls = (): PullLimits => this.pulls;
+    const callersAtOnce = (): number => this.callersAtOnce;
     const note = (line: object): void => void this.log.push(line);
     this.service = new FileService({
       find: () => this.away ?? this.#settings,
@@ -76,6 +78,9 @@ export class TestFiles {
         return pulls();
       },
       checkCallers: async (callers) => callers.map((one) => this.rightsOf(one)),
+      get callersAtOnce() {
+        return callersAtOnce();
+      },
       route: { node: 'node-1', socketPath: null },
       log: { debug: none, info: note, warn: note, error: note },
     });
@@ -101,12 +106,13 @@ export class TestFiles {
     rights: readonly FileRight[] = ALL,
     // A busy machine takes long for a bomb.
     withinMs = 100_000,
+    caller = 'person:1',
   ): Promise<FileAnswer | null> {
     const call = {
       kind: 'node.files',
       uuid: UUID,
       actor: 'alex',
-      caller: 'person:1',
+      caller,
       rights,
       operation,
       withinMs,
