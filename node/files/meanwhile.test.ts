@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { FileRight } from '@portcullis/core/access/server-rights.ts';
 import type { FileOperation } from '@portcullis/link/messages/files.ts';
 import { tarOf } from './archives/testing/archives.ts';
+import { sizeOf } from './operations/describe.ts';
 import { TestFiles, writing } from './testing/files.ts';
 
 const UPDATES: readonly FileRight[] = ['file.read', 'file.read-content', 'file.update'];
@@ -67,5 +69,40 @@ describe('folders on the way to a new name', () => {
     assert.deepEqual(await files.names(), ['a']);
     assert.equal(await files.code(move('x/y/a')), 'done');
     assert.equal(await files.code({ kind: 'makeFolder', path: 'more' }), 'quota');
+  });
+});
+
+describe('a path that is longer than an answer holds', () => {
+  /** Makes folders in two halves, because no call takes the whole path. */
+  const deepen = (folder: string): void => {
+    const half = Array.from({ length: 10 }, () => 'f'.repeat(250)).join('/');
+    for (const name of ['upper', 'lower']) mkdirSync(join(folder, name, half), { recursive: true });
+    renameSync(join(folder, 'lower'), join(folder, 'upper', half, 'lower'));
+  };
+
+  it('is left out of a search and of the bin, and holds back nothing else', async (t) => {
+    const files = new TestFiles(t);
+    t.after(() => execFileSync('rm', ['-rf', files.folder]));
+    files.put('az', 'x');
+    files.put('b', 'x');
+    await files.ok('done', { kind: 'delete', paths: ['b'], forGood: false });
+    deepen(files.folder);
+    const item = join(files.folder, `.portcullis/bin/zzzzzzzz-22-${'0'.repeat(16)}`);
+    mkdirSync(item);
+    deepen(item);
+    const search = { kind: 'search', path: '', name: 'a?', text: null, limit: 100 } as const;
+    const { found } = await files.ok('found', search);
+    assert.deepEqual(
+      found.map(({ path }) => path),
+      ['az'],
+    );
+    const all = await files.ok('found', { ...search, name: null });
+    assert.ok(all.found.length < 22 && !all.complete);
+    const { items } = await files.ok('bin', { kind: 'listBin' });
+    assert.deepEqual(
+      items.map(({ path }) => path),
+      ['b'],
+    );
+    assert.equal(sizeOf({ size: 2n ** 62n, isDirectory: () => false }), Number.MAX_SAFE_INTEGER);
   });
 });

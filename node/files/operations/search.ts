@@ -8,7 +8,7 @@ import type { FileAnswerOf, FileOperationOf } from '@portcullis/link/messages/fi
 import { readWhole, Refusal } from '../../server-folder/folder.ts';
 import type { Gate } from '../gate.ts';
 import { TreeWalk, type Visit } from '../tree.ts';
-import { typeOf } from './describe.ts';
+import { isShort, sizeOf, typeOf } from './describe.ts';
 import { pathOf } from './list.ts';
 
 const MAX_ENTRIES = 500_000;
@@ -40,7 +40,13 @@ export async function search(
   let complete = true;
   for await (const visit of walk.in(root)) {
     if (!isVisible(visit.path) || !matchesName(visit.path.at(-1) ?? '')) continue;
-    const hit = { path: formatPath([...base, ...visit.path]), ...sizeOf(visit) };
+    const path = [...base, ...visit.path];
+    if (!isShort(path)) {
+      complete = false;
+      continue;
+    }
+    const type = typeOf(visit.stat);
+    const hit = { path: formatPath(path), type, size: sizeOf(visit.stat) };
     if (text === null) found.push({ ...hit, line: null, text: null });
     else
       for (const line of await linesWith(gate, visit, text, budget))
@@ -54,10 +60,6 @@ export async function search(
 
 function isSearched(gate: Gate, path: FilePath): boolean {
   return path[0] !== RESERVED_NAME && !gate.files.denylist.denies(path);
-}
-
-function sizeOf({ stat }: Visit): Pick<Found, 'type' | 'size'> {
-  return { type: typeOf(stat), size: Number(stat.isDirectory() ? 0n : stat.size) };
 }
 
 /** A part of a name, or with `*` and `?` all of it; capitals do not matter. */
