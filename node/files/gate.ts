@@ -51,7 +51,7 @@ export interface Place {
   readonly name: Buffer;
 }
 
-/** What the agent makes for itself. */
+/** The grant for folders of the agent's own, which no quota counts. */
 const FREE: Granted = { close: () => undefined };
 /** Entries that one check of a folder for denied files looks at. */
 const MAX_CHECKED = 100_000;

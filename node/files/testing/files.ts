@@ -45,7 +45,7 @@ export class TestFiles {
   callersAtOnce = 1_000;
   /** The rights that callers have now. */
   rightsOf: (caller: CallerOnServer) => readonly FileRight[] = () => ALL;
-  /** What a measurement of the disk waits for. */
+  /** A disk that does not answer: measurements wait for it. */
   slowDisk: Promise<unknown> = Promise.resolve();
   readonly #measured = Promise.withResolvers<void>();
   /** A sentence: nothing can be reached now. */
