@@ -72,6 +72,23 @@ describe('folders on the way to a new name', () => {
   });
 });
 
+describe('folders of an archive that are left out', () => {
+  it('take nothing of the quota', async (t) => {
+    const files = new TestFiles(t);
+    files.put('file', 'x');
+    const folders = Array.from({ length: 50 }, (_, index) => ({
+      name: `file/f${index}`,
+      type: 'directory' as const,
+    }));
+    files.put('a.tar', await tarOf(...folders.map((one) => [one] as const)));
+    // Room for its work folder and few more.
+    files.limitEntries = 10;
+    const { job } = await files.ok('job', { kind: 'unpack', path: 'a.tar', to: '' });
+    assert.equal(job.state, 'done');
+    assert.equal(await files.code({ kind: 'makeFolder', path: 'more' }), 'done');
+  });
+});
+
 describe('a path that is longer than an answer holds', () => {
   /** Makes folders in two halves, because no call takes the whole path. */
   const deepen = (folder: string): void => {

@@ -123,12 +123,16 @@ class Unpacker {
 
   async #makeFolder(path: FilePath): Promise<void> {
     const granted = await this.#gate.files.quota.take({ bytes: 0, entries: 1 });
-    await this.#gate.at(path, { right: 'file.create', make: true }, async (place) => {
-      if (!(await place.folder.has(place.name))) {
+    let made = 0;
+    try {
+      await this.#gate.at(path, { right: 'file.create', make: true }, async (place) => {
+        if (await place.folder.has(place.name)) return;
         await place.folder.make(place.name, this.#gate.files.owner);
-      }
-    });
-    granted.close({ bytes: 0, entries: 1 });
+        made = 1;
+      });
+    } finally {
+      granted.close({ bytes: 0, entries: made });
+    }
   }
 
   async #writeFile(path: FilePath, { mode, content }: ArchiveEntry): Promise<void> {
