@@ -106,11 +106,9 @@ export class Gate {
         this.#rights = rights;
       },
     };
-    return this.files.jobs.begin({ ...order, holder }, (job) => {
-      const running = work(job);
-      this.hold(running);
-      return running;
-    });
+    const { id, ended } = this.files.jobs.begin({ ...order, holder }, work);
+    this.hold(ended);
+    return id;
   }
 
   require(right: FileRight): void {

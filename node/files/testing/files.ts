@@ -45,6 +45,10 @@ export class TestFiles {
   rightsOf: (caller: CallerOnServer) => readonly FileRight[] = () => ALL;
   /** A sentence: nothing can be reached now. */
   away: string | null = null;
+  /** The servers that are away then. */
+  isAway: (uuid: string) => boolean = () => true;
+  /** Measurements of the folder wait for this. */
+  beforeMeasure: () => Promise<void> = async () => {};
 
   constructor(t: TestContext, disk = tmpdir()) {
     const root = mkdtempSync(join(disk, 'portcullis-files-'));
@@ -57,10 +61,14 @@ export class TestFiles {
     const pulls = (): PullLimits => this.pulls;
     const note = (line: object): void => void this.log.push(line);
     this.service = new FileService({
-      find: () => this.away ?? { limitMib: this.limitMib, denylist: this.denylist },
+      find: (uuid) => {
+        if (this.away !== null && this.isAway(uuid)) return this.away;
+        return { limitMib: this.limitMib, denylist: this.denylist };
+      },
       uuids: () => [UUID],
       openFolder: async () => ({ folder: this.folder, owner: OWNER, notice: null }),
       measureServer: async (uuid) => {
+        await this.beforeMeasure();
         const startedAtMs = performance.now();
         const use = await measure(this.folder, AbortSignal.timeout(5_000));
         this.service.measured(uuid, use, startedAtMs);
@@ -85,10 +93,11 @@ export class TestFiles {
     rights: readonly FileRight[] = ALL,
     // A busy machine takes long for a bomb.
     withinMs = 100_000,
+    uuid = UUID,
   ): Promise<FileAnswer | null> {
     const call = {
       kind: 'node.files',
-      uuid: UUID,
+      uuid,
       actor: 'alex',
       caller: 'person:1',
       rights,
