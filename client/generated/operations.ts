@@ -3996,6 +3996,11 @@ export type ServerQuota = {
   readonly data: {
     readonly limits: ServerAmounts;
     readonly used: ServerAmounts;
+    /** The active services of the organisation, by id: what `service` of a new server takes, the first by default. */
+    readonly services: ReadonlyArray<{
+      readonly id: number;
+      readonly name: string;
+    }>;
   };
 };
 

@@ -30,6 +30,13 @@ const Amounts = object('ServerAmounts', 'Servers, and what they have together.',
 export const ServerQuota = answer('ServerQuota', {
   limits: Amounts,
   used: Amounts,
+  services: arrayOf(
+    { id: natural(), name: Type.String() },
+    {
+      description:
+        'The active services of the organisation, by id: what `service` of a new server takes, the first by default.',
+    },
+  ),
 });
 
 const OfferedEgg = object('OfferedEgg', 'A game of which servers can be made.', {

@@ -2,7 +2,7 @@ import type { SELF_SERVICE_ENDPOINTS } from '@portcullis/contract/operations/ser
 import type { Handlers } from '../http/operations/handlers.ts';
 import { type EggLibrary, findPlaces, listLibrary } from '../operator/index.ts';
 import { deleteServer, makeServer, requireOffered } from './make.ts';
-import { loadQuota } from './quota.ts';
+import { listServices, loadQuota } from './quota.ts';
 import { offeredView, placeView } from './views.ts';
 
 type Operations = (typeof SELF_SERVICE_ENDPOINTS)[number]['operationId'];
@@ -14,7 +14,9 @@ export function createSelfService(library: EggLibrary): {
   return {
     handlers: {
       async readServerQuota({ by }, db) {
-        return { status: 200, body: { data: await loadQuota(db, by.organisationId) } };
+        const quota = await loadQuota(db, by.organisationId);
+        const services = await listServices(db, by.organisationId);
+        return { status: 200, body: { data: { ...quota, services } } };
       },
       async listOfferedEggs(_call, db) {
         const entries = await listLibrary(db, library);

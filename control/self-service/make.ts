@@ -18,7 +18,7 @@ import {
   type ServerPlace,
 } from '../operator/index.ts';
 import { conflict, invalidField, Problem } from '../problem.ts';
-import { requireQuota } from './quota.ts';
+import { listServices, requireQuota } from './quota.ts';
 import { ownVariables, placeView } from './views.ts';
 
 type Made = CallOf<'makeGameServer'>;
@@ -132,16 +132,16 @@ async function choose(call: Made, tx: Tx, { egg }: FoundEgg): Promise<ServerPlac
   throw new Problem('no_capacity', detail);
 }
 
-/** The service that was asked for, or the first active one of the organisation. */
+/** The service that was asked for, or the first of the organisation. */
 async function requireService({ by, body }: Made, tx: Tx): Promise<number> {
   const { service = null } = body;
-  const { rows } = await sql<{ id: number }>`
-    select id::integer as id from services
-     where organisation_id = ${by.organisationId} and ((${service}::bigint is null and active) or id = ${service}::bigint)
-     order by id limit 1`.execute(tx);
-  const [found] = rows;
+  const services = await listServices(tx, by.organisationId);
+  const found = services.find(({ id }) => service === null || id === service);
   if (found !== undefined) return found.id;
-  if (service !== null) throw invalidField('/service', `There is no service ${service}.`);
+  if (service !== null) {
+    const detail = `There is no active service ${service}: readServerQuota lists them.`;
+    throw invalidField('/service', detail);
+  }
   throw conflict(
     'The organisation has no service that a server could belong to: the operator makes one.',
   );

@@ -8,6 +8,23 @@ export interface Quota {
   readonly used: ServerAmounts;
 }
 
+export interface ServiceChoice {
+  readonly id: number;
+  readonly name: string;
+}
+
+/** The services that may have servers of the organisation's own, by id. */
+export async function listServices(
+  db: Reader | Tx,
+  organisationId: number,
+): Promise<readonly ServiceChoice[]> {
+  const { rows } = await sql<ServiceChoice>`
+    select id, name from services where organisation_id = ${organisationId} and active order by id`.execute(
+    db,
+  );
+  return rows;
+}
+
 /** The quota of an organisation and what its own servers use of it. Servers that an operator made do not count. */
 export async function loadQuota(db: Reader | Tx, organisationId: number): Promise<Quota> {
   const { rows } = await sql<Quota>`

@@ -33,6 +33,7 @@ const READY: HostEngines = {
 };
 
 interface Made {
+  readonly service_id: number;
   readonly uuid: string;
   readonly node: string;
   readonly allocation: { readonly ip: string; readonly port: number };
@@ -115,6 +116,26 @@ test('a server is made where it fits, at an address of the organisation, and cou
   const after = dataOf<Quota>(await acme.get(`${SERVERS}/quota`));
   assert.deepEqual(after.used, { servers: 0, memory: 0, cpu: 0, disk: 0 });
   assertRefused(await acme.send('DELETE', `${SERVERS}/${made.uuid}`), 404, 'not_found');
+});
+
+test('a server belongs to the service that was chosen, of those that the organisation has', async (t) => {
+  const { acme, db } = await start(t);
+  const listed = async () =>
+    dataOf<{ services: { id: number; name: string }[] }>(await acme.get(`${SERVERS}/quota`))
+      .services;
+  const [first] = await listed();
+  await sql`
+    insert into services (id, organisation_id, name, active, owner)
+    select given.id, o.id, given.name, given.active, 'portal'
+      from organisations o
+      join (values (9001, 'acme', 'Second', true), (9002, 'acme', 'Ended', false),
+                   (9003, 'other', 'Foreign', true)) as given (id, slug, name, active) on given.slug = o.slug`.execute(
+    db,
+  );
+  assert.deepEqual(await listed(), [first, { id: 9001, name: 'Second' }]);
+  assertRefused(await acme.post(SERVERS, { ...SERVER, service: 9002 }), 422, 'invalid_request');
+  assert.equal((await make(acme)).service_id, first?.id);
+  assert.equal((await make(acme, { service: 9001 })).service_id, 9001);
 });
 
 test('requests at the same time never pass the quota', async (t) => {
@@ -236,7 +257,7 @@ test('a service of another organisation is refused like one that is not there', 
   for (const service of [777, 778]) {
     const reply = await acme.post(SERVERS, { ...SERVER, service });
     const { detail } = assertRefused(reply, 422, 'invalid_request') as { detail?: string };
-    assert.equal(detail, `There is no service ${service}.`);
+    assert.equal(detail, `There is no active service ${service}: readServerQuota lists them.`);
   }
 });
 

@@ -22,10 +22,12 @@ const QUOTA =
 const FLEET = PORTAL_FLEET.replace(
   'requests_per_minute: 1000000',
   `requests_per_minute: 1000000, ${QUOTA}`,
-).replace(
-  '{ name: fra1-games }',
-  `{ name: fra1-games, addresses: [${HOST[4]}], ports: "7800-7810" }`,
-);
+)
+  .replace(
+    '{ name: fra1-games }',
+    `{ name: fra1-games, addresses: [${HOST[4]}], ports: "7800-7810" }`,
+  )
+  .replace('    services:\n', '    services:\n      - { id: 590, name: creative }\n');
 const OWNER = { email: 'owner@example.net', name: 'Olga', password: PASSWORD };
 const EGG = {
   meta: { version: 'PTDL_v2' },
@@ -86,7 +88,14 @@ describe('making servers in a browser', { skip: skipUnless(NEEDS) }, () => {
     await page.getByLabel('Disk, MiB').fill('512');
     await page.getByLabel('fra1-games').waitFor();
     await page.getByText('It fits.').waitFor();
+    await page.getByRole('combobox', { name: 'Service' }).click();
+    await page.getByRole('option', { name: 'creative (590)' }).click();
+    const made = page.waitForResponse(
+      (response) => response.request().method() === 'POST' && response.status() === 201,
+    );
     await page.getByRole('button', { name: 'Make the server' }).click();
+    const { data } = (await (await made).json()) as { data: { service_id: number } };
+    assert.equal(data.service_id, 590);
     await page.getByRole('heading', { name: 'Campfire is ready' }).waitFor();
     await page.getByText(`${HOST[4]}:7800`).waitFor();
     await page.getByRole('button', { name: 'Start it' }).click();

@@ -38,7 +38,7 @@ export function addMake(servers: Command): void {
     .option('--set <variable=value>', 'a setting of the game; repeat it for more', collect, [])
     .option('--image <label>', "one of the egg's images; default: its first")
     .option('--node <name>', 'default: the best where it fits')
-    .option('--service <id>', 'default: the first of the organisation')
+    .option('--service <id>', 'its id, as "portcullis servers quota" has it; default: the first')
     .option('--wait', 'wait until it is built, and print what its install writes')
     .option('--timeout <time>', 'how long --wait waits', '30m')
     .addHelpText(
@@ -147,9 +147,9 @@ async function deleteServer(
 }
 
 async function showQuota(options: CallOptions): Promise<void> {
-  const { limits, used } = (await connect(options).readServerQuota()).data;
+  const { limits, used, services } = (await connect(options).readServerQuota()).data;
   if (options.json === true) {
-    printJson({ limits, used });
+    printJson({ limits, used, services });
     return;
   }
   const rows = [
@@ -161,5 +161,11 @@ async function showQuota(options: CallOptions): Promise<void> {
   await printTable(
     ['', 'USED', 'OF'],
     rows.map(([name, unit]) => [name, `${used[name]}${unit}`, `${limits[name]}${unit}`]),
+  );
+  if (services.length < 2) return;
+  print('');
+  await printTable(
+    ['SERVICE', 'NAME'],
+    services.map(({ id, name }) => [String(id), printable(name)]),
   );
 }

@@ -35,7 +35,7 @@ export const SELF_SERVICE_ENDPOINTS = [
     path: '/game-servers/quota',
     summary: 'Read the quota of own servers',
     description:
-      'How many servers the organisation may make by itself, and what these may have together: memory, processor and disk. The operator sets it; all are 0 by default, and then none can be made. Servers that the operator made are not counted.',
+      'How many servers the organisation may make by itself, and what these may have together: memory, processor and disk. The operator sets it; all are 0 by default, and then none can be made. Servers that the operator made are not counted. Also the services to which a new server may belong.',
     responses: readResponses([], {
       description: 'The quota, and what is used of it.',
       schema: ServerQuota,
@@ -43,6 +43,7 @@ export const SELF_SERVICE_ENDPOINTS = [
         data: {
           limits: { servers: 3, memory: 8_192, cpu: 400, disk: 40_960 },
           used: { servers: 1, memory: 1_024, cpu: 100, disk: 2_048 },
+          services: [{ id: 501, name: 'Games' }],
         },
       },
     }),

@@ -18,7 +18,7 @@ export interface IdempotentRequest {
   /** The path as sent, without the query. */
   readonly path: string;
   readonly idempotencyKey: string;
-  /** Of body and query: a repetition that asks for more, such as what may be lost, is another request. */
+  /** Digest of body and query: a repetition that asks for more, such as what may be lost, is another request. */
   readonly bodyHash: Buffer;
 }
 

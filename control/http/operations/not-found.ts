@@ -6,7 +6,7 @@ export interface KnownPaths {
   /** The sorted methods of a path (without query), OPTIONS included. Null for an unknown path. */
   methodsOf(path: string): readonly string[] | null;
   /**
-   * A path that another route has by its own name: `/servers/quota` is not the server `quota` of `/servers/:server`,
+   * Whether another route has the path by its own name: `/servers/quota` is not the server `quota` of `/servers/:server`,
    * with no method.
    * @param url That of the route which the router found, which looks at the routes of one method only.
    */

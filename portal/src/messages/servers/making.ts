@@ -7,6 +7,7 @@ export const serverMakingMessages = {
   noGame: 'No game matches.',
   name: 'Name',
   image: 'Version',
+  service: 'Service',
   settings: 'Settings of the game',
   size: 'Size',
   sizes: { memory: 'Memory', cpu: 'Processor', disk: 'Disk' },

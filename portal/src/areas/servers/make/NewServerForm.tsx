@@ -80,6 +80,19 @@ function Chosen({ form, game, quota }: ChosenProps) {
             {...getInputProps('image')}
           />
         )}
+        {quota.services.length > 1 && (
+          <Select
+            className="field"
+            label={text.service}
+            placeholder={quota.services[0]?.name ?? ''}
+            data={quota.services.map(({ id, name }) => ({
+              value: String(id),
+              label: `${name} (${id})`,
+            }))}
+            clearable
+            {...getInputProps('service')}
+          />
+        )}
       </div>
       {game.variables.length > 0 && (
         <fieldset className="plain">

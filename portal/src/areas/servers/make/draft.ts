@@ -24,6 +24,8 @@ export interface Draft {
   readonly limits: Readonly<Record<SizeName, number>>;
   /** Null: any where it fits. */
   readonly node: string | null;
+  /** The id of a service; null: the first. */
+  readonly service: string | null;
 }
 
 /** The rest of a quota. */
@@ -48,12 +50,13 @@ export function initialDraft(quota: Quota, egg: string): Draft {
     variables: {},
     limits: { memory: size('memory'), cpu: size('cpu'), disk: size('disk') },
     node: null,
+    service: null,
   };
 }
 
 /** The body of `makeGameServer`. */
 export function bodyOf(draft: Draft, { variables }: Pick<Offered, 'variables'>): NewServer {
-  const { name, egg, image, limits, node } = draft;
+  const { name, egg, image, limits, node, service } = draft;
   return {
     name: name.trim(),
     egg,
@@ -61,5 +64,6 @@ export function bodyOf(draft: Draft, { variables }: Pick<Offered, 'variables'>):
     variables: givenVariables(variables, draft.variables),
     limits,
     node,
+    ...(service !== null && { service: Number(service) }),
   };
 }
