@@ -12,8 +12,7 @@ const MAX_RUNNING = 3;
 const MAX_ENDED = 32;
 const MAX_NOTES = 32;
 /** The note of a job that waits for a slot of its node. */
-export const WAITS =
-  'It waits for its turn: other servers of the node have such operations running.';
+export const WAITS = 'It waits for its turn on the node.';
 
 /** A job as its work sees it. */
 export interface RunningJob {

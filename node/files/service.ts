@@ -40,7 +40,7 @@ import { removeContentBut } from './tree.ts';
 const JOBS_AT_ONCE = 4;
 /** The pace of a pull is that of a foreign host, which could hold its slot for hours. */
 const PULL_SLOT_MS = 60_000;
-/** What works on the disk takes it for as long as its size needs; others must not wait for the largest. */
+/** Work on the disk takes as long as its size needs; the others must not wait for the largest. */
 const DISK_SLOT_MS = 300_000;
 /** Operations of one server at once; more wait. */
 const MAX_AT_ONCE = 8;
