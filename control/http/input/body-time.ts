@@ -1,8 +1,6 @@
 import type { IncomingMessage } from 'node:http';
+import { LINGER_MS } from './linger.ts';
 import { constants, type ServerHttp2Stream } from 'node:http2';
-
-/** How long the rest of a refused body is read, so that its sender gets the answer. */
-const LINGER_MS = 10_000;
 
 const unlimited = new WeakSet<IncomingMessage>();
 

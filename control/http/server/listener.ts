@@ -11,6 +11,7 @@ import { Socket } from 'node:net';
 import * as limits from './config.ts';
 import { limitBodyTime } from '../input/body-time.ts';
 import type { HttpConfig } from './config.ts';
+import { endLast, isLingering, lingerAfter } from '../input/linger.ts';
 import { createSecureListener } from './secure-listener.ts';
 
 /** The answers to bytes that are no valid request: [status, reason phrase, detail]. */
@@ -38,20 +39,15 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout', 'The request did not arrive in time.'],
 };
 
-const refused = new WeakSet<Duplex>();
-
 /**
  * Answers on a socket without a request, in the problem format. The type is `about:blank` (RFC 9457, 4.2.1), because no
  * operation was involved.
  */
 export function refuseSocket(error: Error & { code?: string }, socket: Duplex): void {
+  // Data after a refused head.
+  if (isLingering(socket)) return;
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
     socket.destroy();
-    return;
-  }
-  // Data after a refused head is not read.
-  if (refused.has(socket)) {
-    socket.end(() => socket.destroy());
     return;
   }
   const refusal = REFUSALS[error.code ?? ''] ?? BAD_REQUEST;
@@ -60,13 +56,13 @@ export function refuseSocket(error: Error & { code?: string }, socket: Duplex): 
     `HTTP/1.1 ${refusal[0]} ${refusal[1]}`,
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
   ];
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
+  endLast(socket, `${head.join('\r\n')}\r\n\r\n${body}`);
 }
 
 /** The same for a request whose head was read, after the previous requests of the connection. */
-function refuseRequest(refusal: Refusal, response: ServerResponse): void {
+function refuseRequest(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void {
   const { headers, body } = messageOf(refusal);
-  if (response.socket !== null) refused.add(response.socket);
+  lingerAfter(request);
   response.writeHead(refusal[0], refusal[1], headers).end(body);
 }
 
@@ -131,8 +127,10 @@ export function createListener(config: HttpConfig, handler: RequestListener): Se
     requireHostHeader: false,
   };
   const serve: RequestListener = (request, response) => {
+    // Behind the last request of its connection, and not read.
+    if (isLingering(request.socket)) return;
     const objection = headProblem(request);
-    if (objection !== null) return refuseRequest(objection, response);
+    if (objection !== null) return refuseRequest(request, response, objection);
     request.url = originForm(request.url ?? '/');
     limitBodyTime(request, timeouts.requestMs, refuseLate);
     handler(request, response);

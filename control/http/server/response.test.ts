@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -57,6 +58,26 @@ test('a refusal before the body was read closes the connection', async (t) => {
   const reply = await text(socket);
   assert.match(reply, /^HTTP\/1\.1 401 /);
   assert.match(reply, /\r\nconnection: close\r\n/i);
+});
+
+test('a refusal reaches a sender that goes on sending', async (t) => {
+  const { url } = await startEnvironment(t);
+  const { hostname, port } = new URL(url);
+  const lines = [`POST ${IP}/rules HTTP/1.1`, 'Host: x', 'Content-Type: application/json'];
+  for (const [status, head] of [
+    [401, [...lines, 'Content-Length: 8000000']],
+    [400, [...lines, 'Host: y', 'Content-Length: 8000000']],
+    [431, [...lines, `X-Long: ${'x'.repeat(20_000)}`, 'Content-Length: 8000000']],
+  ] as const) {
+    const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
+    socket.write(`${head.join('\r\n')}\r\n\r\n${' '.repeat(100_000)}`);
+    await once(socket, 'readable');
+    for (let part = 0; part < 20; part += 1) {
+      await new Promise((sent) => void socket.write(' '.repeat(100_000), sent));
+    }
+    assert.match(await text(socket), new RegExp(`^HTTP/1.1 ${status} `));
+    socket.destroy();
+  }
 });
 
 test('refuses a condition that a write does not check', async (t) => {

@@ -2,6 +2,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { gzipTag, takesGzip } from '../operations/etag.ts';
+import { lingerAfter } from '../input/linger.ts';
 
 const compress = promisify(gzip);
 /** A smaller body fits into one packet anyway. */
@@ -13,7 +14,10 @@ export function addResponseHooks(app: FastifyInstance): void {
   app.addHook('onSend', async (request, reply, payload) => {
     if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'private, no-cache');
     if (!reply.hasHeader('vary')) reply.header('vary', 'Authorization, Cookie, Accept-Encoding');
-    if (isLeftUnread(request, reply.statusCode)) reply.header('connection', 'close');
+    if (isLeftUnread(request, reply.statusCode)) {
+      reply.header('connection', 'close');
+      lingerAfter(request.raw);
+    }
     return compressed(request, reply, payload);
   });
 }
