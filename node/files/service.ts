@@ -44,6 +44,8 @@ const PULL_SLOT_MS = 60_000;
 const DISK_SLOT_MS = 300_000;
 /** Operations of one server at once; more wait. */
 const MAX_AT_ONCE = 8;
+/** Files of one server that are copied at once because they are opened to go on. */
+const MAX_COPIES = 2;
 /** The share of a call's time that an operation may take, so that its answer arrives. */
 const WORK_SHARE = 0.8;
 const SWEEP_MS = 3_600_000;
@@ -136,7 +138,8 @@ export interface FileActivity {
   readonly outcome: string;
 }
 
-interface Shared extends Pick<ServerFiles, 'quota' | 'jobs' | 'transfers' | 'changes' | 'inUse'> {
+interface Shared
+  extends Pick<ServerFiles, 'quota' | 'jobs' | 'transfers' | 'changes' | 'copies' | 'inUse'> {
   limitMib: number;
   limitEntries: number;
   readonly slots: Limiter;
@@ -297,11 +300,11 @@ export class FileService {
     const shared = this.#shared(uuid);
     shared.limitMib = settings.limitMib;
     shared.limitEntries = settings.limitEntries ?? 0;
-    const { quota, jobs, transfers, changes, inUse } = shared;
+    const { quota, jobs, transfers, changes, copies, inUse } = shared;
     const denylist = parseDenylist(settings.denylist);
     const sweep = (): void => this.#sweepSoon(uuid);
     const own = { uuid, folder, owner, denylist, sweep };
-    return Gate.open({ ...own, quota, jobs, transfers, changes, inUse }, holder);
+    return Gate.open({ ...own, quota, jobs, transfers, changes, copies, inUse }, holder);
   }
 
   #perform(
@@ -414,6 +417,7 @@ export class FileService {
       jobs: this.#jobsOf(uuid),
       transfers: new Transfers(this.#options.log),
       changes: new Limiter(1),
+      copies: new Limiter(MAX_COPIES),
       inUse: new Set(),
       slots: new Limiter(MAX_AT_ONCE),
       sweeps: new Limiter(1),
