@@ -25,7 +25,7 @@ import type { Owner } from '../../server-folder/folder.ts';
 import type { PullLimits } from '../operations/pull.ts';
 import { FileService } from '../service.ts';
 
-export const UUID = '6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11';
+const UUID = '6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11';
 const ALL = FILE_RIGHTS;
 
 /** The account of the server's files; the tests' own where they are not root. */
