@@ -243,7 +243,7 @@ describe("a community's evening on two nodes over NATS, with two replicas", {
     assert.equal(output.match(/[Pp]ermission denied/g)?.length, 2, output);
     assert.notEqual((await evening.sftp(first, 'ls')).code, 0);
 
-    // A node hears both replicas, and asks one of them: it is not the one that took each of these.
+    // The node talks to one of the replicas, so one of these changes was taken by the other.
     const byA = await evening.cut(second, () => evening.setRights(A, second, FEW));
     await evening.setRights(A, second, MORE);
     await evening.letsIn(second);
