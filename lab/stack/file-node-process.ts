@@ -2,8 +2,10 @@ import { connectControl, isRemote } from '@portcullis/link/transport/connect.ts'
 import { whenSupervisorGone } from '@portcullis/link/supervisor.ts';
 import { createNode } from '@portcullis/node/create-node.ts';
 import { FakeEngine } from '@portcullis/node/engine/fake.ts';
+import { ProcessEngine } from '@portcullis/node/engine/process/process.ts';
+import { openProcessImages } from '@portcullis/node/process-images.ts';
 
-/** The agent of a node with real files and a real link, whose servers do not run. Its configuration is in the environment. */
+/** The agent of a node with real files and a real link. Its configuration is in the environment. */
 interface FileNodeConfig {
   readonly name: string;
   readonly linkPath: string;
@@ -11,10 +13,12 @@ interface FileNodeConfig {
   readonly stateDir: string;
   /** The port of SFTP on this host; null: it is not served. */
   readonly sftpPort: number | null;
+  /** Whether its servers are programs of this host; else they do not run. */
+  readonly hasGames: boolean;
 }
 
 const config = JSON.parse(process.env['FILE_NODE'] ?? '') as FileNodeConfig;
-const { name, linkPath, credential, stateDir, sftpPort } = config;
+const { name, linkPath, credential, stateDir, sftpPort, hasGames } = config;
 const warn = (fields: object, text: string): void => {
   process.stderr.write(`${text} ${JSON.stringify(fields)}\n`);
 };
@@ -22,7 +26,9 @@ const link = await connectControl({ path: linkPath, agent: { kind: 'node', name 
 const node = createNode({
   name,
   link,
-  engine: new FakeEngine(),
+  engine: hasGames
+    ? new ProcessEngine({ stateDir, images: openProcessImages() })
+    : new FakeEngine(),
   stateDir,
   accounts: null,
   applyConfigFiles: async () => [],

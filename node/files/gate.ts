@@ -31,6 +31,8 @@ export interface ServerFiles {
   readonly transfers: Transfers;
   /** Serialises the last steps of writes: a check of what is there, and the rename. */
   readonly changes: Limiter;
+  /** Limits the copies of files that are opened to go on. */
+  readonly copies: Limiter;
   /** Names in `tmp` that are in use. */
   readonly inUse: Set<string>;
   /** Empties `tmp` of what is not in use, in the background. */
@@ -83,7 +85,11 @@ export class Gate {
 
   /** Closes every folder, after the work that `hold` named. */
   async close(): Promise<void> {
-    await Promise.allSettled(this.#holds);
+    // Such work may name more.
+    for (let held = -1; held < this.#holds.length; ) {
+      held = this.#holds.length;
+      await Promise.allSettled(this.#holds);
+    }
     for (const folder of this.#opened.splice(0)) await folder.close();
     await this.#root.close();
   }
@@ -108,11 +114,9 @@ export class Gate {
         this.#rights = rights;
       },
     };
-    return this.files.jobs.begin({ ...order, holder }, (job) => {
-      const running = work(job);
-      this.hold(running);
-      return running;
-    });
+    const { id, ended } = this.files.jobs.begin({ ...order, holder }, work);
+    this.hold(ended);
+    return id;
   }
 
   require(right: FileRight): void {

@@ -217,7 +217,8 @@ describe('a job', () => {
     });
     files.callersAtOnce = 1;
     const all = ['person:1', 'person:2', 'person:3'];
-    for (const caller of all) void files.call(pulling(url, caller), FILE_RIGHTS, 100_000, caller);
+    for (const caller of all)
+      void files.call(pulling(url, caller), FILE_RIGHTS, 100_000, { caller });
     const states = async () => {
       const { jobs } = await files.ok('jobs', { kind: 'listJobs' });
       return jobs.map(({ path, state }) => `${path} ${state}`).toSorted();

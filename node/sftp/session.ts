@@ -169,18 +169,21 @@ export class SftpSession {
     return this.#files.use(this.ref.server, this.#rights, work);
   }
 
-  #openFile(text: string, flags: number): Promise<SftpResult> {
+  async #openFile(text: string, flags: number): Promise<SftpResult> {
     const path = (flags & CREATE) === 0 ? pathOf(text) : newPathOf(text);
-    return this.#use(async (gate) => {
-      if ((flags & WRITE) === 0) return this.#openToRead(gate, path, text);
+    if ((flags & WRITE) === 0) return this.#use((gate) => this.#openToRead(gate, path, text));
+    const { opening } = await this.#use(async (gate) => {
       if ((flags & READ) !== 0) gate.require('file.read-content');
-      const file = await openToWrite(gate, path, {
+      const file = openToWrite(gate, path, {
         create: (flags & CREATE) !== 0,
         truncate: (flags & TRUNCATE) !== 0,
         exclusive: (flags & EXCLUSIVE) !== 0,
       });
-      return this.#keepFile(file, text);
+      gate.hold(file);
+      // Without a slot of the server's operations, because it copies what a file has that goes on.
+      return { opening: file };
     });
+    return this.#keepFile(await opening, text);
   }
 
   /** Opens a file to read it, and reads its start, which is all of most files. */

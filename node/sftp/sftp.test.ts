@@ -6,7 +6,11 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { FILE_RIGHTS } from '@portcullis/core/access/server-rights.ts';
 import type ssh2 from 'ssh2';
+import { TestFiles } from '../files/testing/files.ts';
+import { SftpSession } from './session.ts';
 import { opened, outcome, TestDoor, UUID } from './testing/door.ts';
+
+const WRITE = 0x02;
 
 test('asks control by the person, the server and the source, and refuses what control does', async (t) => {
   const host = await new TestDoor(t).start();
@@ -226,4 +230,42 @@ test('what arrived of a new file stays when its client is lost, so that it can g
   const path = join(host.files.folder, 'new');
   while (!existsSync(path)) await new Promise((resolve) => setTimeout(resolve, 20));
   assert.equal(readFileSync(path, 'utf8'), 'half');
+});
+
+test('files that are opened to go on hold no place of the operations while they are copied', async (t) => {
+  const files = new TestFiles(t);
+  const names = Array.from({ length: 12 }, (_, index) => `log-${index}`);
+  for (const name of names) files.put(name, 'old ');
+  const [measures, measured] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  // As on a slow disk: copies wait for the quota.
+  files.beforeMeasure = () => {
+    measures.resolve();
+    return measured.promise;
+  };
+  const ref = { person: 1, server: UUID, credential: 'password:1' };
+  const rights = ['file.read', 'file.update'] as const;
+  const session = new SftpSession(
+    files.service,
+    { session: ref, rights: [...rights] },
+    {
+      record: () => undefined,
+      held: { count: 0, limit: 1_000 },
+    },
+  );
+  const opens = names.map((path) => session.perform({ kind: 'open', path, flags: WRITE }));
+  await measures.promise;
+  assert.deepEqual(await files.names(), [...names].toSorted());
+  measured.resolve();
+  for (const result of await Promise.all(opens)) {
+    assert.ok(result.kind === 'handle', JSON.stringify(result));
+    const { handle } = result;
+    const data = Buffer.from('new');
+    const wrote = await session.perform({ kind: 'write', handle, offset: 4, data });
+    assert.equal(wrote.kind, 'done');
+    assert.equal((await session.perform({ kind: 'close', handle })).kind, 'done');
+  }
+  for (const name of names) {
+    assert.equal(readFileSync(join(files.folder, name), 'utf8'), 'old new');
+  }
+  await session.close('lost');
 });

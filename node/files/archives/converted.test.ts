@@ -191,7 +191,7 @@ describe('archives that libarchive reads', { skip: skipUnless(['bsdtar']) }, () 
     const handle = await open(join(files.folder, 'all.7z'));
     t.after(() => handle.close());
     const cancel = new AbortController();
-    const chunks = convert(handle, 'bsdtar', cancel.signal);
+    const chunks = convert(handle, 'bsdtar', { server: 'a', signal: cancel.signal });
     assert.ok((await chunks.next()).value !== undefined);
     cancel.abort(new Error('enough'));
     await assert.rejects(async () => {
@@ -206,7 +206,8 @@ describe('archives that libarchive reads', { skip: skipUnless(['bsdtar']) }, () 
     t.after(() => handle.close());
     const { signal } = new AbortController();
     const begin = async (): Promise<boolean> => {
-      for await (const chunk of convert(handle, 'bsdtar', signal)) return chunk.length > 0;
+      for await (const chunk of convert(handle, 'bsdtar', { server: 'a', signal }))
+        return chunk.length > 0;
       return false;
     };
     const { execPath } = process;
@@ -226,7 +227,8 @@ it('an archive whose program is missing is refused, with the package that has it
   files.put('a.7z', '7z');
   const handle = await open(join(files.folder, 'a.7z'));
   t.after(() => handle.close());
-  const chunks = convert(handle, 'bsdtar', AbortSignal.timeout(20_000), ['/nowhere']);
+  const job = { server: 'a', signal: AbortSignal.timeout(20_000) };
+  const chunks = convert(handle, 'bsdtar', job, ['/nowhere']);
   await assert.rejects(chunks.next(), /package libarchive-tools/);
 });
 

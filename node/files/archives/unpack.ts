@@ -35,19 +35,23 @@ export async function unpack(gate: Gate, operation: FileOperationOf<'unpack'>): 
   const source = await gate.place(pathOf(operation.path), 'file.read-content');
   const target = pathOf(operation.to);
   gate.requireAllowed(target);
-  const file = await gate.about(source.path, () =>
-    source.folder.openFile(source.name, gate.files.owner),
-  );
-  if (file === null) throw notFound(operation.path);
-  try {
-    const rights = ['file.archive', 'file.read-content', 'file.create'] as const;
-    return gate.begin({ kind: 'unpack', path: operation.path, rights }, (job) =>
-      unpackAll(gate, { source, file, target }, job),
-    );
-  } catch (error) {
-    await file.handle.close();
-    throw error;
-  }
+  const open = (): Promise<OpenFile> =>
+    gate.about(source.path, async () => {
+      const file = await source.folder.openFile(source.name, gate.files.owner);
+      if (file === null) throw notFound(operation.path);
+      return file;
+    });
+  // A job that waits for its turn holds no descriptor of the file.
+  await (await open()).handle.close();
+  const rights = ['file.archive', 'file.read-content', 'file.create'] as const;
+  return gate.begin({ kind: 'unpack', path: operation.path, rights }, async (job) => {
+    const file = await open();
+    try {
+      await unpackAll(gate, { source, file, target }, job);
+    } finally {
+      await file.handle.close();
+    }
+  });
 }
 
 interface Order {
@@ -64,7 +68,7 @@ async function unpackAll(
   try {
     const unpacker = new Unpacker(gate, target, Number(file.stat.size), job);
     const name = source.path.at(-1) ?? '';
-    for await (const entry of readArchive(file, name, job.signal)) {
+    for await (const entry of readArchive(file, name, job)) {
       job.signal.throwIfAborted();
       await unpacker.take(entry);
     }
@@ -73,8 +77,6 @@ async function unpackAll(
     const why = error instanceof Error ? error.message : 'unknown error';
     const detail = `${formatPath(source.path)} is no archive that can be read: ${why}`;
     throw new FileRefusal('impossible', detail.slice(0, 500), { cause: error });
-  } finally {
-    await file.handle.close();
   }
 }
 

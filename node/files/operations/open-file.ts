@@ -125,7 +125,8 @@ export async function openToWrite(
     const handle = await gate.about(path, () => draft.tmp.create(draft.name));
     const file = new DraftFile(gate, found, handle, before);
     try {
-      if (before !== null && !truncate) await copyInto(gate, found, file);
+      if (before !== null && !truncate)
+        await gate.files.copies.run(() => copyInto(gate, found, file));
       opened.resolve(file);
       const isKept = await file.ended;
       if (isKept) {

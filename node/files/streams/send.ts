@@ -102,7 +102,8 @@ export async function sendArchive(
   for (const path of paths) await requirePresent(await gate.place(path, 'file.read-content'));
   const work = async (signal: AbortSignal): Promise<null> => {
     const source = new PassThrough({ highWaterMark: CHUNK });
-    const job = { signal, add: () => undefined, expect: () => undefined, note: () => undefined };
+    const none = (): void => {};
+    const job = { server: uuid, signal, add: none, expect: none, note: none };
     const sent = sendStream(route, { uuid, ticket }, { source, length: null, signal });
     sent.catch((error: unknown) => source.destroy(error as Error));
     await Promise.all([packInto(gate, { paths, format }, source, job), sent]);

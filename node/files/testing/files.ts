@@ -50,6 +50,10 @@ export class TestFiles {
   readonly #measured = Promise.withResolvers<void>();
   /** A sentence: nothing can be reached now. */
   away: string | null = null;
+  /** The servers that are away then. */
+  isAway: (uuid: string) => boolean = () => true;
+  /** Measurements of the folder wait for this. */
+  beforeMeasure: () => Promise<void> = async () => {};
 
   constructor(t: TestContext, disk = tmpdir()) {
     const root = mkdtempSync(join(disk, 'portcullis-files-'));
@@ -63,10 +67,14 @@ export class TestFiles {
     const callersAtOnce = (): number => this.callersAtOnce;
     const note = (line: object): void => void this.log.push(line);
     this.service = new FileService({
-      find: () => this.away ?? this.#settings,
+      find: (uuid) => {
+        if (this.away !== null && this.isAway(uuid)) return this.away;
+        return this.#settings;
+      },
       uuids: () => [UUID],
       openFolder: async () => ({ folder: this.folder, owner: OWNER, notice: null }),
       measureServer: async (uuid) => {
+        await this.beforeMeasure();
         const startedAtMs = performance.now();
         this.#measured.resolve();
         await this.slowDisk;
@@ -106,11 +114,11 @@ export class TestFiles {
     rights: readonly FileRight[] = ALL,
     // A busy machine takes long for a bomb.
     withinMs = 100_000,
-    caller = 'person:1',
+    { caller = 'person:1', uuid = UUID }: { readonly caller?: string; readonly uuid?: string } = {},
   ): Promise<FileAnswer | null> {
     const call = {
       kind: 'node.files',
-      uuid: UUID,
+      uuid,
       actor: 'alex',
       caller,
       rights,
