@@ -123,13 +123,14 @@ async function recordConfirmations(
     results.set(confirmation.name, result);
     if (reached !== null) counted.push({ edge, confirmation, reached });
   }
-  const seen = [...edges.values()].filter(({ settings }) => {
-    const kind = results.get(settings.name)?.kind;
-    return kind === 'counted' || kind === 'recorded';
-  });
-  await sql`
-    update edges set last_seen_at = clock_timestamp()
-     where id = any (${seen.map(({ id }) => id)}::bigint[])`.execute(tx);
+  const recorded = [...edges.values()].filter(
+    ({ settings }) => results.get(settings.name)?.kind === 'recorded',
+  );
+  if (recorded.length > 0) {
+    await sql`
+      update edges set last_seen_at = clock_timestamp()
+       where id = any (${recorded.map(({ id }) => id)}::bigint[])`.execute(tx);
+  }
   await count(tx, counted);
   return { results, counted: counted.map(({ edge }) => edge.settings.name) };
 }
@@ -198,8 +199,10 @@ async function count(tx: Tx, counted: readonly Counted[]): Promise<void> {
   const ids = counted.map(({ edge }) => edge.id);
   const own = counted.map(({ confirmation }) => confirmation.generation);
   const reached = counted.map((one) => one.reached);
+  // The row is wide, so it is written once, also with when the edge was seen.
   await sql`
-    update edges set confirmed_generation = confirmed.reached, raised_generation = confirmed.reached,
+    update edges set last_seen_at = clock_timestamp(),
+           confirmed_generation = confirmed.reached, raised_generation = confirmed.reached,
            own_generation = confirmed.own, in_service = true, left_service_at = null,
            enforcing_since = coalesce(enforcing_since, clock_timestamp())
       from unnest(${ids}::bigint[], ${own}::bigint[], ${reached}::bigint[]) as confirmed (id, own, reached)
