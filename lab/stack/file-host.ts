@@ -30,6 +30,8 @@ export interface FileHostOptions {
   readonly onDisk?: boolean;
   /** Whether the node serves SFTP. */
   readonly sftp?: boolean;
+  /** The URL that links to files of the node begin with. Default: it serves none. */
+  readonly linkUrl?: string;
   /** MiB; default: more than any test writes. */
   readonly diskMib?: number;
 }
@@ -66,6 +68,7 @@ export class FileHost {
   #credential = '';
   key = '';
   sftpPort = 0;
+  linkPort = 0;
 
   private constructor(of: {
     readonly db: Db;
@@ -140,6 +143,7 @@ export class FileHost {
       credential: this.#credential,
       stateDir: join(this.#home, 'node'),
       sftpPort: this.#options.sftp === true ? 0 : null,
+      linkUrl: this.#options.linkUrl ?? null,
     };
     mkdirSync(config.stateDir, { recursive: true });
     const child = fork(join(import.meta.dirname, 'file-node-process.ts'), {
@@ -147,8 +151,9 @@ export class FileHost {
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
     this.#node = child;
-    const { sftpPort } = await ready(child, 'the node');
+    const { sftpPort, linkPort } = await ready(child, 'the node');
     this.sftpPort = sftpPort ?? 0;
+    this.linkPort = linkPort ?? 0;
     await this.serving();
   }
 
@@ -227,13 +232,16 @@ async function makeKey(db: Db): Promise<string> {
   return (await db.transaction().execute((tx) => createKey(tx, wanted, actor))).secret;
 }
 
-async function ready(child: ChildProcess, what: string): Promise<{ readonly sftpPort?: number }> {
+interface Ports {
+  readonly sftpPort?: number | null;
+  readonly linkPort?: number | null;
+}
+
+async function ready(child: ChildProcess, what: string): Promise<Ports> {
   const ended = once(child, 'exit').then(([code]) => {
     throw new Error(`${what} ended with ${code}`);
   });
-  const [message] = (await Promise.race([once(child, 'message'), ended])) as [
-    { readonly sftpPort?: number },
-  ];
+  const [message] = (await Promise.race([once(child, 'message'), ended])) as [Ports];
   ended.catch(() => undefined);
   return message;
 }

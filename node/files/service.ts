@@ -31,8 +31,15 @@ import { search } from './operations/search.ts';
 import { Quota } from './quota.ts';
 import { diskFull, FileRefusal, isDiskFull } from './refusal.ts';
 import type { StreamRoute } from './streams/connect.ts';
-import { describeUpload, dropUpload, expireUploads, receiveFile } from './streams/receive.ts';
-import { sendArchive, sendFile } from './streams/send.ts';
+import {
+  describeUpload,
+  dropUpload,
+  expireUploads,
+  fromControl,
+  receiveFile,
+} from './streams/receive.ts';
+import { type FileLinks, makeLink, makeUploadLink } from './streams/links.ts';
+import { sendArchive, sendFile, toControl } from './streams/send.ts';
 import { Transfers } from './streams/transfers.ts';
 import { removeContentBut } from './tree.ts';
 
@@ -87,6 +94,8 @@ const STREAM_KINDS = [
   'tag',
   'send',
   'pack',
+  'makeLink',
+  'makeUploadLink',
   'receive',
   'outcome',
   'uploaded',
@@ -120,11 +129,13 @@ export interface FileServiceOptions {
   ) => Promise<readonly (readonly FileRight[])[]>;
   /** How streams reach control. */
   readonly route: StreamRoute;
+  /** Links to this node; null: it has no public URL. */
+  readonly links: FileLinks | null;
   readonly log: Log;
 }
 
 export interface FileActivity {
-  readonly door: 'link' | 'sftp';
+  readonly door: 'link' | 'sftp' | 'url';
   readonly operation: string;
   readonly path?: string;
   readonly outcome: string;
@@ -193,16 +204,16 @@ export class FileService {
   }
 
   /**
-   * Work of a session that stays connected, through a gate of its own, which is open as long as anything holds it. Rejects with
+   * Work of a caller that is connected to this node, through a gate of its own, which is open as long as anything holds it. Rejects with
    * what `refusalOf` words.
    */
   use<T>(
     uuid: string,
-    rights: ReadonlySet<FileRight>,
+    { rights, caller = null }: Pick<Holder, 'rights'> & Partial<Holder>,
     work: (gate: Gate) => Promise<T>,
   ): Promise<T> {
     return this.#shared(uuid).slots.run(async () => {
-      const gate = await this.#open(uuid, { rights, caller: null });
+      const gate = await this.#open(uuid, { rights, caller });
       try {
         return await work(gate);
       } finally {
@@ -235,13 +246,18 @@ export class FileService {
 
   async #check(): Promise<void> {
     const callers = [...this.#servers]
-      .flatMap(([server, { jobs }]) => jobs.callers.map((caller) => ({ server, caller })))
+      .flatMap(([server, { jobs, transfers }]) =>
+        [...new Set([...jobs.callers, ...transfers.callers])].map((caller) => ({ server, caller })),
+      )
       .slice(0, MAX_CHECKED_CALLERS);
     if (callers.length === 0) return;
     try {
       const rights = await this.#options.checkCallers(callers);
-      for (const [index, { server, caller }] of callers.entries())
-        this.#servers.get(server)?.jobs.narrow(caller, new Set(rights[index]));
+      for (const [index, { server, caller }] of callers.entries()) {
+        const own = new Set(rights[index]);
+        this.#servers.get(server)?.jobs.narrow(caller, own);
+        this.#servers.get(server)?.transfers.narrow(caller, own);
+      }
     } catch (error) {
       this.#options.log.debug({ error }, 'the rights of running jobs were not checked');
     }
@@ -365,16 +381,21 @@ export class FileService {
     operation: FileOperationOf<(typeof STREAM_KINDS)[number]>,
     leftMs: () => number,
   ): Promise<FileAnswer> {
-    const { route } = this.#options;
+    const { route, links } = this.#options;
+    const { uuid } = gate.files;
     switch (operation.kind) {
       case 'tag':
         return readTag(gate, operation);
       case 'send':
-        return sendFile(gate, operation, route);
+        return sendFile(gate, operation, toControl(route, { uuid, ticket: operation.ticket }));
       case 'pack':
-        return sendArchive(gate, operation, route);
+        return sendArchive(gate, operation, toControl(route, { uuid, ticket: operation.ticket }));
+      case 'makeLink':
+        return makeLink(gate, operation, links);
+      case 'makeUploadLink':
+        return makeUploadLink(gate, operation, links);
       case 'receive':
-        return receiveFile(gate, operation, route);
+        return receiveFile(gate, operation, fromControl(route, { uuid, ticket: operation.ticket }));
       case 'outcome':
         return gate.files.transfers.outcome(operation.id, leftMs());
       case 'uploaded':

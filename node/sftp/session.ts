@@ -157,7 +157,7 @@ export class SftpSession {
   }
 
   #use<T>(work: (gate: Gate) => Promise<T>): Promise<T> {
-    return this.#files.use(this.ref.server, this.#rights, work);
+    return this.#files.use(this.ref.server, { rights: this.#rights }, work);
   }
 
   #openFile(text: string, flags: number): Promise<SftpResult> {
