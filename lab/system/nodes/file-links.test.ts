@@ -64,7 +64,15 @@ describe('links to a node over NATS with two replicas', {
     const download = await fetch(await link(host, '/links', { paths: ['world.zip'] }));
     assert.equal(download.status, 200);
     const upload = { path: 'new.zip', offset: 0, size: SIZE };
-    const body = halves(bytes, () => host.kill('control', 0));
+    const body = halves(bytes, async () => {
+      const begun = async (): Promise<boolean> => {
+        const reply = await host.call('/upload?path=new.zip', {}, 1);
+        const { data } = (await reply.json()) as { readonly data?: { readonly received: number } };
+        return (data?.received ?? 0) > 0;
+      };
+      await eventually('the node has some of it', begun, PATIENCE_MS);
+      await host.kill('control', 0);
+    });
     const init = { method: 'PUT', body: ReadableStream.from(body), duplex: 'half' } as const;
     const sent = await fetch(await link(host, '/upload/links', upload), init);
     assert.equal(sent.status, 200);
