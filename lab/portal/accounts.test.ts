@@ -135,7 +135,7 @@ describe('an account in a browser, and the operator who helps', {
     await dialog.getByLabel('Name').fill('laptop');
     await submit('Make a password');
     const secret = await readSecret(dan);
-    assert.match(secret, /^[\w-]{24}$/);
+    assert.match(secret, /^pcs_[\w-]{24}$/);
     await page.reload();
     await page.getByText('laptop').waitFor();
     assert.ok(!(await page.content()).includes(secret));

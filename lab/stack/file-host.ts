@@ -19,7 +19,6 @@ import { NatsServer } from './nats-server.ts';
 
 const PATIENCE_MS = 120_000;
 const AGAIN_MS = 50;
-const NODE = 'node-1';
 
 export interface FileHostOptions {
   /** Replicas of control. Default: 1. */
@@ -28,16 +27,18 @@ export interface FileHostOptions {
   readonly overNats?: boolean;
   /** Whether the files are on a disk, where others are in memory. */
   readonly onDisk?: boolean;
-  /** Whether the node serves SFTP. */
+  /** Whether each node serves SFTP. */
   readonly sftp?: boolean;
   /** The URL that links to files of the node begin with. Default: it serves none. */
   readonly linkUrl?: string;
+  /** Nodes of real programs, on which the test makes servers itself. Default: one node, with the server that does not run. */
+  readonly gameNodes?: number;
   /** MiB; default: more than any test writes. */
   readonly diskMib?: number;
 }
 
 /**
- * Processes of control, of a node and perhaps of NATS on this host, with a server whose files are real and that does not
+ * Processes of control, of nodes and perhaps of NATS on this host, with a server whose files are real and that does not
  * run. Each of them can be killed and started again.
  */
 export class FileHost {
@@ -63,11 +64,12 @@ export class FileHost {
   readonly #options: FileHostOptions;
   readonly #controls = new Map<number, ChildProcess>();
   readonly #ports: number[] = [];
-  #node: ChildProcess | null = null;
+  readonly #nodes = new Map<number, ChildProcess>();
+  readonly #credentials: string[] = [];
+  /** The port of SFTP of each node. */
+  readonly sftpPorts: number[] = [];
   #nats: NatsServer | null = null;
-  #credential = '';
   key = '';
-  sftpPort = 0;
   linkPort = 0;
 
   private constructor(of: {
@@ -98,16 +100,26 @@ export class FileHost {
   }
 
   get nodePid(): number {
-    return this.#node?.pid ?? 0;
+    return this.#nodes.get(0)?.pid ?? 0;
+  }
+
+  /** The port of SFTP of the first node. */
+  get sftpPort(): number {
+    return this.sftpPorts[0] ?? 0;
   }
 
   controlPid(replica = 0): number {
     return this.#controls.get(replica)?.pid ?? 0;
   }
 
-  /** Calls an operation on the server's files: `content?path=a`. */
-  call(path: string, init: RequestInit & { readonly duplex?: 'half' } = {}, replica = 0) {
-    return fetch(`${this.url(replica)}/api/x1/game-servers/${this.uuid}/files${path}`, {
+  /** Calls an operation on a server's files: `content?path=a`. */
+  call(
+    path: string,
+    init: RequestInit & { readonly duplex?: 'half' } = {},
+    replica = 0,
+    uuid = this.uuid,
+  ) {
+    return fetch(`${this.url(replica)}/api/x1/game-servers/${uuid}/files${path}`, {
       ...init,
       headers: { authorization: `Bearer ${this.key}`, ...(init.headers as object) },
     });
@@ -135,34 +147,36 @@ export class FileHost {
     await ready(child, 'control');
   }
 
-  /** Starts the node, and waits until it serves the files. */
-  async startNode(): Promise<void> {
+  /** Starts a node, and waits until it serves the files of its server. */
+  async startNode(node = 0): Promise<void> {
+    const hasGames = this.#options.gameNodes !== undefined;
     const config = {
-      name: NODE,
+      name: nameOf(node),
       linkPath: join(this.#home, 'control-0', 'node-link', 'control.sock'),
-      credential: this.#credential,
-      stateDir: join(this.#home, 'node'),
+      credential: this.#credentials[node],
+      stateDir: join(this.#home, node === 0 ? 'node' : nameOf(node)),
       sftpPort: this.#options.sftp === true ? 0 : null,
       linkUrl: this.#options.linkUrl ?? null,
+      hasGames,
     };
     mkdirSync(config.stateDir, { recursive: true });
     const child = fork(join(import.meta.dirname, 'file-node-process.ts'), {
       env: { ...process.env, FILE_NODE: JSON.stringify(config) },
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
-    this.#node = child;
-    const { sftpPort, linkPort } = await ready(child, 'the node');
-    this.sftpPort = sftpPort ?? 0;
+    this.#nodes.set(node, child);
+    const { sftpPort, linkPort } = await ready(child, config.name);
+    this.sftpPorts[node] = sftpPort ?? 0;
     this.linkPort = linkPort ?? 0;
-    await this.serving();
+    if (!hasGames) await this.serving();
   }
 
-  /** Waits until every replica that runs gets answers about the files. */
-  async serving(): Promise<void> {
+  /** Waits until every replica that runs gets answers about the files of a server. */
+  async serving(uuid = this.uuid): Promise<void> {
     const untilMs = performance.now() + PATIENCE_MS;
     for (const [replica, child] of this.#controls) {
       for (; isRunning(child); await delay(AGAIN_MS)) {
-        const status = await this.call('', {}, replica).then(
+        const status = await this.call('', {}, replica, uuid).then(
           (response) => response.status,
           () => 0,
         );
@@ -179,38 +193,57 @@ export class FileHost {
   /** Ends a process as a crash would. */
   async kill(what: 'node' | 'nats' | 'control', replica = 0): Promise<void> {
     if (what === 'nats') return this.#nats?.kill();
-    await end(what === 'node' ? this.#node : (this.#controls.get(replica) ?? null), 'SIGKILL');
+    await end(
+      (what === 'node' ? this.#nodes.get(0) : this.#controls.get(replica)) ?? null,
+      'SIGKILL',
+    );
   }
 
   async stop(): Promise<void> {
-    await end(this.#node, 'SIGTERM');
+    await Promise.all([...this.#nodes.values()].map((child) => end(child, 'SIGTERM')));
     await Promise.all([...this.#controls.values()].map((child) => end(child, 'SIGTERM')));
     await this.#nats?.stop();
     rmSync(this.#home, { recursive: true, force: true });
   }
 
   async #begin(): Promise<void> {
-    const { replicas = 1, overNats = false, diskMib = 65_536 } = this.#options;
+    const { replicas = 1, overNats = false, diskMib = 65_536, gameNodes } = this.#options;
     const { db } = this;
     await fill(db);
-    const secret = await addNode(db, NODE);
-    await addServer(db, { number: 1, built: false });
-    await sql`update game_servers set disk_mib = ${diskMib}`.execute(db);
-    await sql`update eggs set egg = ${JSON.stringify(EGG)}::jsonb`.execute(db);
-    if (overNats) {
-      const identity = await ensureInstallation(db);
-      this.#nats = await new NatsServer({ identity }).start();
-      const servers = [this.#nats.url];
-      const agent = { kind: 'node', name: NODE } as const;
-      this.#credential = formatCredential(
-        remoteCredential({ ...identity, servers }, agent, secret),
-      );
-    } else this.#credential = secret;
+    const nodes = Array.from({ length: gameNodes ?? 1 }, (_, node) => nameOf(node));
+    const identity = overNats ? await ensureInstallation(db) : null;
+    if (identity !== null) this.#nats = await new NatsServer({ identity }).start();
+    for (const name of nodes) {
+      const secret = await addNode(db, name);
+      const agent = { kind: 'node', name } as const;
+      const servers = [this.#nats?.url ?? ''];
+      const remote = identity && remoteCredential({ ...identity, servers }, agent, secret);
+      this.#credentials.push(remote === null ? secret : formatCredential(remote));
+    }
+    if (gameNodes === undefined) {
+      await addServer(db, { number: 1, built: false });
+      await sql`update game_servers set disk_mib = ${diskMib}`.execute(db);
+      await sql`update eggs set egg = ${JSON.stringify(EGG)}::jsonb`.execute(db);
+    } else await offerGames(db);
     this.key = await makeKey(db);
     for (let replica = 0; replica < replicas; replica += 1) this.#ports.push(await freePort());
     for (let replica = 0; replica < replicas; replica += 1) await this.startControl(replica);
-    await this.startNode();
+    for (const node of nodes.keys()) await this.startNode(node);
   }
+}
+
+function nameOf(node: number): string {
+  return `node-${node + 1}`;
+}
+
+/** Nodes offer addresses of this host, and the organisation may make servers. */
+async function offerGames(db: Db): Promise<void> {
+  await sql`
+    update nodes set memory_mib = 16384, disk_mib = 65536, addresses = '{127.0.0.1}',
+           given_ports = (25000 + 100 * id) || '-' || (25099 + 100 * id)`.execute(db);
+  await sql`
+    update organisations set own_servers = 4, own_servers_memory = 8192, own_servers_cpu = 800,
+           own_servers_disk = 16384`.execute(db);
 }
 
 /** An organisation and a service, for the server. */
@@ -226,7 +259,9 @@ async function fill(db: Db): Promise<void> {
 }
 
 async function makeKey(db: Db): Promise<string> {
-  const abilities = ['game-servers.read', 'game-servers.manage', 'game-servers.files'];
+  const abilities = ['read', 'manage', 'files', 'settings', 'create'].map(
+    (ability) => `game-servers.${ability}` as const,
+  );
   const wanted = { organisationId: 1, name: 'lab', abilities, owner: 'portal' } as const;
   const actor = { kind: 'system', name: 'lab', source: null, requestId: null } as const;
   return (await db.transaction().execute((tx) => createKey(tx, wanted, actor))).secret;

@@ -2,8 +2,10 @@ import { connectControl, isRemote } from '@portcullis/link/transport/connect.ts'
 import { whenSupervisorGone } from '@portcullis/link/supervisor.ts';
 import { createNode } from '@portcullis/node/create-node.ts';
 import { FakeEngine } from '@portcullis/node/engine/fake.ts';
+import { ProcessEngine } from '@portcullis/node/engine/process/process.ts';
+import { openProcessImages } from '@portcullis/node/process-images.ts';
 
-/** The agent of a node with real files and a real link, whose servers do not run. Its configuration is in the environment. */
+/** The agent of a node with real files and a real link. Its configuration is in the environment. */
 interface FileNodeConfig {
   readonly name: string;
   readonly linkPath: string;
@@ -13,10 +15,12 @@ interface FileNodeConfig {
   readonly sftpPort: number | null;
   /** Whether links to files are served on this host, and the URL that they begin with; null: they are not. */
   readonly linkUrl: string | null;
+  /** Whether its servers are programs of this host; else they do not run. */
+  readonly hasGames: boolean;
 }
 
 const config = JSON.parse(process.env['FILE_NODE'] ?? '') as FileNodeConfig;
-const { name, linkPath, credential, stateDir, sftpPort, linkUrl } = config;
+const { name, linkPath, credential, stateDir, sftpPort, linkUrl, hasGames } = config;
 const warn = (fields: object, text: string): void => {
   process.stderr.write(`${text} ${JSON.stringify(fields)}\n`);
 };
@@ -24,7 +28,9 @@ const link = await connectControl({ path: linkPath, agent: { kind: 'node', name 
 const node = createNode({
   name,
   link,
-  engine: new FakeEngine(),
+  engine: hasGames
+    ? new ProcessEngine({ stateDir, images: openProcessImages() })
+    : new FakeEngine(),
   stateDir,
   accounts: null,
   applyConfigFiles: async () => [],

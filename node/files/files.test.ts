@@ -211,6 +211,35 @@ describe('the files of a server', () => {
     ]);
   });
 
+  it('are found by the lines of their text, whatever lines it has', async (t) => {
+    const files = new TestFiles(t);
+    const long = `${'x'.repeat(1_000)}here${'y'.repeat(1_000)}`;
+    // A letter that becomes two in small ones, an end of a line in two bytes, two hits in a line.
+    files.put('a', `HERE first\n\u0130 \u0130 here\r\n${long}\nhere and here`);
+    files.put('b', 'here\n'.repeat(30));
+    files.put('c', `${'\n'.repeat(4 * 1024 * 1024 - 4)}here`);
+    const { found } = await files.ok('found', {
+      kind: 'search',
+      path: '',
+      name: null,
+      text: 'Here',
+      limit: 100,
+    });
+    const of = (name: string) =>
+      found.filter(({ path }) => path === name).map(({ line, text }) => [line, text]);
+    assert.deepEqual(of('a'), [
+      [1, 'HERE first'],
+      [2, '\u0130 \u0130 here'],
+      [3, `${'x'.repeat(100)}here${'y'.repeat(296)}`],
+      [4, 'here and here'],
+    ]);
+    assert.deepEqual(
+      of('b'),
+      Array.from({ length: 20 }, (_, index) => [index + 1, 'here']),
+    );
+    assert.deepEqual(of('c'), [[4 * 1024 * 1024 - 3, 'here']]);
+  });
+
   it('are measured by folder', async (t) => {
     const files = new TestFiles(t);
     files.put('world/a', Buffer.alloc(100_000, 1));

@@ -10,7 +10,7 @@ import type { FileRight } from '@portcullis/core/access/server-rights.ts';
 import type { Limiter } from '@portcullis/link/limiter.ts';
 import { Folder, type Name, type Owner } from '../server-folder/folder.ts';
 import type { JobHolder, JobOrder, Jobs, RunningJob } from './jobs.ts';
-import type { Quota } from './quota.ts';
+import type { Granted, Quota } from './quota.ts';
 import type { StreamEnd } from './streams/connect.ts';
 import type { Received, Transfers } from './streams/transfers.ts';
 import { aboutPath, FileRefusal, notFound } from './refusal.ts';
@@ -32,6 +32,8 @@ export interface ServerFiles {
   readonly transfers: Transfers;
   /** Serialises the last steps of writes: a check of what is there, and the rename. */
   readonly changes: Limiter;
+  /** Limits the copies of files that are opened to go on. */
+  readonly copies: Limiter;
   /** Names in `tmp` that are in use. */
   readonly inUse: Set<string>;
   /** Empties `tmp` of what is not in use, in the background. */
@@ -52,6 +54,8 @@ export interface Place {
   readonly name: Buffer;
 }
 
+/** The grant for folders of the agent's own, which no quota counts. */
+const FREE: Granted = { close: () => undefined };
 /** Entries that one check of a folder for denied files looks at. */
 const MAX_CHECKED = 100_000;
 
@@ -83,7 +87,11 @@ export class Gate {
 
   /** Closes every folder, after the work that `hold` named. */
   async close(): Promise<void> {
-    await Promise.allSettled(this.#holds);
+    // Such work may name more.
+    for (let held = -1; held < this.#holds.length; ) {
+      held = this.#holds.length;
+      await Promise.allSettled(this.#holds);
+    }
     for (const folder of this.#opened.splice(0)) await folder.close();
     await this.#root.close();
   }
@@ -102,11 +110,9 @@ export class Gate {
     work: (job: RunningJob) => Promise<void>,
   ): string {
     for (const right of order.rights) this.require(right);
-    return this.files.jobs.begin({ ...order, holder: this.#holder() }, (job) => {
-      const running = work(job);
-      this.hold(running);
-      return running;
-    });
+    const { id, ended } = this.files.jobs.begin({ ...order, holder: this.#holder() }, work);
+    this.hold(ended);
+    return id;
   }
 
   /** Begins a stream, which keeps the gate open beyond the call. One to the caller itself ends with this right. */
@@ -152,7 +158,10 @@ export class Gate {
     return this.#enter(path, false);
   }
 
-  /** Opens the folder that a path's last name is in; with `make`, creates the folders on the way. */
+  /**
+   * Opens the folder that a path's last name is in; with `make`, creates the folders on the way, which needs the right to
+   * create and counts in the quota.
+   */
   async place(path: FilePath, right: FileRight, make = false): Promise<Place> {
     this.require(right);
     this.requireAllowed(path);
@@ -188,7 +197,7 @@ export class Gate {
     const known = this.#work.get(name);
     if (known !== undefined) return known;
     try {
-      const folder = await this.#enterNames([RESERVED_NAME, name], true);
+      const folder = await this.#enterNames([RESERVED_NAME, name], () => FREE);
       this.#work.set(name, folder);
       return folder;
     } catch (error) {
@@ -224,15 +233,30 @@ export class Gate {
 
   async #enter(path: FilePath, make: boolean): Promise<Folder> {
     const names = path.map((name) => Buffer.from(nameToBytes(name) ?? []));
-    return this.about(path, () => this.#enterNames(names, make));
+    const grant = (entries: number): Promise<Granted> => {
+      this.require('file.create');
+      return this.files.quota.take({ bytes: 0, entries });
+    };
+    return this.about(path, () => this.#enterNames(names, make ? grant : null));
   }
 
-  async #enterNames(names: readonly Name[], make: boolean): Promise<Folder> {
+  /** Opens a folder; those that are missing are made if so many are granted. Null: none is made. */
+  async #enterNames(
+    names: readonly Name[],
+    grant: ((entries: number) => Granted | Promise<Granted>) | null,
+  ): Promise<Folder> {
     const { owner } = this.files;
     let folder = await this.#root.again();
+    let granted: Granted | null = null;
+    let made = 0;
     try {
-      for (const name of names) {
-        const next = await folder.enter(name, make ? { owner } : null);
+      for (const [index, name] of names.entries()) {
+        let next = await folder.enter(name, null);
+        if (next === null && grant !== null) {
+          granted ??= await grant(names.length - index);
+          next = await folder.enter(name, { owner });
+          made += 1;
+        }
         if (next === null) throw notFound(names.map(spelling).join('/'));
         await folder.close();
         folder = next;
@@ -240,6 +264,8 @@ export class Gate {
     } catch (error) {
       await folder.close();
       throw error;
+    } finally {
+      granted?.close({ bytes: 0, entries: made });
     }
     this.#opened.push(folder);
     return folder;

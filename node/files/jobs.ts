@@ -2,17 +2,22 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describeError, type Log } from '@portcullis/core/log.ts';
 import type { FileRight } from '@portcullis/core/access/server-rights.ts';
+import type { Limiter } from '@portcullis/link/limiter.ts';
 import type { FileAnswer, FileJob } from '@portcullis/link/messages/files.ts';
 import { FileRefusal } from './refusal.ts';
 
-/** Jobs of one server at once. */
+/** Jobs of one server at once, those included that wait for a slot. */
 const MAX_RUNNING = 3;
 /** Jobs that are remembered after their end. */
 const MAX_ENDED = 32;
 const MAX_NOTES = 32;
+/** The note of a job that waits for a slot of its node. */
+export const WAITS = 'It waits for its turn on the node.';
 
 /** A job as its work sees it. */
 export interface RunningJob {
+  /** The server whose files it works on. */
+  readonly server: string;
   readonly signal: AbortSignal;
   /** Counts what was done. */
   add(done: { readonly bytes?: number; readonly entries?: number }): void;
@@ -44,17 +49,33 @@ interface Job {
   ended: Promise<void>;
 }
 
+export interface JobsOptions {
+  readonly server: string;
+  /** Slots of the whole node for a job, which servers share fairly. */
+  readonly slotsOf: (kind: FileJob['kind']) => Limiter;
+  /** Throws a refusal if the server's files cannot be reached now. */
+  readonly requireReachable: () => void;
+  readonly log: Log;
+}
+
+/** A job that was begun. */
+export interface BegunJob {
+  readonly id: string;
+  /** Resolves when it has ended; never rejects. */
+  readonly ended: Promise<void>;
+}
+
 /** The long operations on one server's files: those that may outlast the call that began them. */
 export class Jobs {
   readonly #jobs = new Map<string, Job>();
-  readonly #log: Log;
+  readonly #options: JobsOptions;
 
-  constructor(log: Log) {
-    this.#log = log;
+  constructor(options: JobsOptions) {
+    this.#options = options;
   }
 
-  /** Begins one. Throws a refusal if too many run. */
-  begin(order: JobOrder, work: (job: RunningJob) => Promise<void>): string {
+  /** Begins one, which waits for a slot of the node. Throws a refusal if too many run. */
+  begin(order: JobOrder, work: (job: RunningJob) => Promise<void>): BegunJob {
     const { kind, path } = order;
     if (this.#running.length >= MAX_RUNNING) {
       const detail = `${MAX_RUNNING} long operations on the files of this server run already. Wait for one to end, or cancel one.`;
@@ -81,16 +102,13 @@ export class Jobs {
     };
     job.ended = this.#run(job, work);
     this.#jobs.set(id, job);
-    return id;
+    return { id, ended: job.ended };
   }
 
   /** The outcome of a job that ends within this time: a refusal if it failed; else the job as it stands. */
   async answer(id: string, withinMs: number): Promise<FileAnswer> {
     const job = this.#find(id);
-    const done = new AbortController();
-    const timer = delay(withinMs, undefined, { signal: done.signal }).catch(() => undefined);
-    await Promise.race([job.ended, timer]);
-    done.abort();
+    await endedWithin(job, withinMs);
     const { failure, view } = job;
     if (failure === null) return { kind: 'job', job: view };
     return { kind: 'refused', code: failure.code, reason: failure.message };
@@ -100,11 +118,11 @@ export class Jobs {
     return { kind: 'jobs', jobs: [...this.#jobs.values()].map(({ view }) => view).toReversed() };
   }
 
-  /** Cancels one, and resolves when it has ended. No-op for one that has. */
-  async cancel(id: string): Promise<FileAnswer> {
+  /** Cancels one. Resolves when it has ended, or after this time, with the job as it stands. No-op for one that has ended. */
+  async cancel(id: string, withinMs: number): Promise<FileAnswer> {
     const job = this.#find(id);
     job.controller.abort(new FileRefusal('impossible', 'It was cancelled.'));
-    await job.ended;
+    await endedWithin(job, withinMs);
     return { kind: 'job', job: job.view };
   }
 
@@ -148,34 +166,53 @@ export class Jobs {
   async #run(job: Job, work: (job: RunningJob) => Promise<void>): Promise<void> {
     const { view, controller } = job;
     const { signal } = controller;
+    const { server, slotsOf, requireReachable } = this.#options;
     // Known to the caller before it begins.
     await Promise.resolve();
+    const stopWaiting = (): void => {
+      view.notes = view.notes.filter((note) => note !== WAITS);
+    };
+    const inTurn = (): Promise<void> => {
+      stopWaiting();
+      // It may have waited for long.
+      requireReachable();
+      return work(this.#viewOf(job));
+    };
+    const onWait = (): void => {
+      view.notes = [WAITS];
+    };
     try {
-      await work({
-        signal,
-        add({ bytes = 0, entries = 0 }) {
-          view.bytes += bytes;
-          view.entries += entries;
-        },
-        expect(totalBytes) {
-          view.totalBytes = totalBytes;
-        },
-        note(text) {
-          if (view.notes.length < MAX_NOTES) view.notes = [...view.notes, text];
-        },
-      });
+      await slotsOf(view.kind).run(async () => inTurn(), signal, { owner: server, onWait });
       view.state = 'done';
     } catch (error) {
       const reason = signal.aborted ? signal.reason : error;
       view.state = signal.aborted ? 'cancelled' : 'failed';
       job.failure = reason instanceof FileRefusal ? reason : this.#unexpected(error);
+      stopWaiting();
       view.notes = [...view.notes, job.failure.message].slice(-MAX_NOTES);
     }
     this.#forgetOldest();
   }
 
+  #viewOf({ view, controller }: Job): RunningJob {
+    return {
+      server: this.#options.server,
+      signal: controller.signal,
+      add({ bytes = 0, entries = 0 }) {
+        view.bytes += bytes;
+        view.entries += entries;
+      },
+      expect(totalBytes) {
+        view.totalBytes = totalBytes;
+      },
+      note(text) {
+        if (view.notes.length < MAX_NOTES) view.notes = [...view.notes, text];
+      },
+    };
+  }
+
   #unexpected(error: unknown): FileRefusal {
-    this.#log.error({ error: describeError(error) }, 'an operation on files failed');
+    this.#options.log.error({ error: describeError(error) }, 'an operation on files failed');
     return new FileRefusal('unavailable', 'The node failed at this; its log says why.');
   }
 
@@ -183,4 +220,11 @@ export class Jobs {
     const ended = [...this.#jobs.values()].filter(({ view }) => view.state !== 'running');
     for (const { view } of ended.slice(0, -MAX_ENDED)) this.#jobs.delete(view.id);
   }
+}
+
+async function endedWithin({ ended }: Job, withinMs: number): Promise<void> {
+  const done = new AbortController();
+  const timer = delay(withinMs, undefined, { signal: done.signal }).catch(() => undefined);
+  await Promise.race([ended, timer]);
+  done.abort();
 }

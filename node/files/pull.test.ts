@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { FILE_RIGHTS } from '@portcullis/core/access/server-rights.ts';
 import { parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { FileJob, FileOperationOf } from '@portcullis/link/messages/files.ts';
 import { FolderWatch, TestFiles, writing } from './testing/files.ts';
@@ -207,6 +208,33 @@ describe('a job', () => {
     assert.match(job.notes.join(), /The right file\.create of the person or key .* has ended/);
     await nothingHalf(files);
     assert.deepEqual(readdirSync(join(files.folder, 'plugins')), []);
+  });
+
+  it('ends with its rights, however many others there are', { timeout: 60_000 }, async (t) => {
+    const { files, url } = await start(t, (_, response) => {
+      response.writeHead(200, { 'content-length': 4 * MIB });
+      response.write(Buffer.alloc(MIB));
+    });
+    files.callersAtOnce = 1;
+    const all = ['person:1', 'person:2', 'person:3'];
+    for (const caller of all)
+      void files.call(pulling(url, caller), FILE_RIGHTS, 100_000, { caller });
+    const states = async () => {
+      const { jobs } = await files.ok('jobs', { kind: 'listJobs' });
+      return jobs.map(({ path, state }) => `${path} ${state}`).toSorted();
+    };
+    while ((await states()).length < 3) await delay(5);
+    files.rightsOf = ({ caller }) => {
+      if (caller === 'person:1') throw new Error('control is away');
+      return caller === 'person:3' ? [] : FILE_RIGHTS;
+    };
+    await files.service.checkRights();
+    while ((await states()).includes('person:3 running')) await delay(5);
+    assert.deepEqual(await states(), [
+      'person:1 running',
+      'person:2 running',
+      'person:3 cancelled',
+    ]);
   });
 
   it('goes on while control does not answer', async (t) => {

@@ -37,6 +37,8 @@ interface Addition extends Space {
 export class Quota {
   readonly #options: QuotaOptions;
   readonly #additions = new Set<Addition>();
+  /** The sum of the additions, of which a copy makes hundreds of thousands. */
+  readonly #added = { bytes: 0, entries: 0 };
   #use: DiskUse | null = null;
 
   constructor(options: QuotaOptions) {
@@ -48,8 +50,21 @@ export class Quota {
     this.#use = use;
     for (const addition of this.#additions) {
       const { endedAtMs } = addition;
-      if (endedAtMs !== null && endedAtMs < startedAtMs) this.#additions.delete(addition);
+      if (endedAtMs !== null && endedAtMs < startedAtMs) this.#drop(addition);
     }
+  }
+
+  #add(addition: Addition): void {
+    this.#additions.add(addition);
+    this.#added.bytes += addition.bytes;
+    this.#added.entries += addition.entries;
+  }
+
+  /** No-op for one that is not there. */
+  #drop(addition: Addition): void {
+    if (!this.#additions.delete(addition)) return;
+    this.#added.bytes -= addition.bytes;
+    this.#added.entries -= addition.entries;
   }
 
   /** Grants space, or throws the refusal. */
@@ -58,24 +73,20 @@ export class Quota {
     const lack = this.#lack(space);
     if (lack !== null) throw new FileRefusal('quota', lack);
     const addition: Addition = { ...rounded(space), endedAtMs: null };
-    this.#additions.add(addition);
+    this.#add(addition);
     return {
       close: (used) => {
-        this.#additions.delete(addition);
+        this.#drop(addition);
         if (used.bytes === 0 && used.entries === 0) return;
-        this.#additions.add({ ...rounded(used), endedAtMs: performance.now() });
+        this.#add({ ...rounded(used), endedAtMs: performance.now() });
       },
     };
   }
 
   /** The space that is known to be in use. */
   #used(): Space {
-    let { bytes, entries } = this.#use ?? { bytes: 0, entries: 0 };
-    for (const addition of this.#additions) {
-      bytes += addition.bytes;
-      entries += addition.entries;
-    }
-    return { bytes, entries };
+    const { bytes, entries } = this.#use ?? { bytes: 0, entries: 0 };
+    return { bytes: bytes + this.#added.bytes, entries: entries + this.#added.entries };
   }
 
   /** Why so much more does not fit, in a sentence; null if it does. */

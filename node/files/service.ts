@@ -43,8 +43,16 @@ import { sendArchive, sendFile, toControl } from './streams/send.ts';
 import { Transfers } from './streams/transfers.ts';
 import { removeContentBut } from './tree.ts';
 
+/** Long jobs of the whole node at once; more wait, fairly between servers. */
+const JOBS_AT_ONCE = 4;
+/** The pace of a pull is that of a foreign host, which could hold its slot for hours. */
+const PULL_SLOT_MS = 60_000;
+/** Work on the disk takes as long as its size needs; the others must not wait for the largest. */
+const DISK_SLOT_MS = 300_000;
 /** Operations of one server at once; more wait. */
 const MAX_AT_ONCE = 8;
+/** Files of one server that are copied at once because they are opened to go on. */
+const MAX_COPIES = 2;
 /** The share of a call's time that an operation may take, so that its answer arrives. */
 const WORK_SHARE = 0.8;
 const SWEEP_MS = 3_600_000;
@@ -127,6 +135,8 @@ export interface FileServiceOptions {
   readonly checkCallers: (
     callers: readonly CallerOnServer[],
   ) => Promise<readonly (readonly FileRight[])[]>;
+  /** For tests. */
+  readonly callersAtOnce?: number;
   /** How streams reach control. */
   readonly route: StreamRoute;
   /** Links to this node; null: it has no public URL. */
@@ -141,16 +151,23 @@ export interface FileActivity {
   readonly outcome: string;
 }
 
-interface Shared extends Pick<ServerFiles, 'quota' | 'jobs' | 'transfers' | 'changes' | 'inUse'> {
+interface Shared
+  extends Pick<ServerFiles, 'quota' | 'jobs' | 'transfers' | 'changes' | 'copies' | 'inUse'> {
   limitMib: number;
   limitEntries: number;
   readonly slots: Limiter;
   readonly sweeps: Limiter;
 }
 
+/** An answer, or what waits for it and needs neither the gate nor a slot of the server any more. */
+type Performed = FileAnswer | (() => Promise<FileAnswer>);
+
 /** The files of all servers of a node: every door calls `run`. */
 export class FileService {
   readonly #options: FileServiceOptions;
+  readonly #pulls = new Limiter(JOBS_AT_ONCE, { slotMs: PULL_SLOT_MS });
+  /** Jobs that read and write the disk: copies, archives, unpacks. */
+  readonly #diskJobs = new Limiter(JOBS_AT_ONCE, { slotMs: DISK_SLOT_MS });
   readonly #servers = new Map<string, Shared>();
   readonly #sweeps = new Set<Promise<void>>();
   readonly #timers: NodeJS.Timeout[] = [];
@@ -245,12 +262,16 @@ export class FileService {
   }
 
   async #check(): Promise<void> {
-    const callers = [...this.#servers]
-      .flatMap(([server, { jobs, transfers }]) =>
-        [...new Set([...jobs.callers, ...transfers.callers])].map((caller) => ({ server, caller })),
-      )
-      .slice(0, MAX_CHECKED_CALLERS);
-    if (callers.length === 0) return;
+    const { callersAtOnce = MAX_CHECKED_CALLERS } = this.#options;
+    const all = [...this.#servers].flatMap(([server, { jobs, transfers }]) =>
+      [...new Set([...jobs.callers, ...transfers.callers])].map((caller) => ({ server, caller })),
+    );
+    for (let at = 0; at < all.length; at += callersAtOnce)
+      await this.#checkPage(all.slice(at, at + callersAtOnce));
+  }
+
+  /** Never rejects: a page that fails holds back no other one. */
+  async #checkPage(callers: readonly CallerOnServer[]): Promise<void> {
     try {
       const rights = await this.#options.checkCallers(callers);
       for (const [index, { server, caller }] of callers.entries()) {
@@ -277,7 +298,7 @@ export class FileService {
   ): Promise<FileAnswer | null> {
     try {
       const { slots } = this.#shared(uuid);
-      return await slots.run(async () => {
+      const performed = await slots.run(async () => {
         const gate = await this.#open(uuid, holder);
         try {
           return await this.#perform(gate, operation, signal, untilMs);
@@ -286,6 +307,7 @@ export class FileService {
           void gate.close();
         }
       }, signal);
+      return typeof performed === 'function' ? await performed() : performed;
     } catch (error) {
       if (error === signal.reason) return null;
       return { kind: 'refused', ...this.refusalOf(uuid, error) };
@@ -300,11 +322,11 @@ export class FileService {
     const shared = this.#shared(uuid);
     shared.limitMib = settings.limitMib;
     shared.limitEntries = settings.limitEntries ?? 0;
-    const { quota, jobs, transfers, changes, inUse } = shared;
+    const { quota, jobs, transfers, changes, copies, inUse } = shared;
     const denylist = parseDenylist(settings.denylist);
     const sweep = (): void => this.#sweepSoon(uuid);
     const own = { uuid, folder, owner, denylist, sweep };
-    return Gate.open({ ...own, quota, jobs, transfers, changes, inUse }, holder);
+    return Gate.open({ ...own, quota, jobs, transfers, changes, copies, inUse }, holder);
   }
 
   #perform(
@@ -312,7 +334,7 @@ export class FileService {
     operation: FileOperation,
     signal: AbortSignal,
     untilMs: number,
-  ): Promise<FileAnswer> {
+  ): Promise<Performed> {
     const leftMs = (): number => Math.max(0, untilMs - performance.now());
     if (isOf(operation, STREAM_KINDS)) return this.#performStream(gate, operation, leftMs);
     if (isOf(operation, JOB_KINDS)) return this.#performJob(gate, operation, leftMs);
@@ -350,9 +372,9 @@ export class FileService {
     gate: Gate,
     operation: FileOperationOf<(typeof JOB_KINDS)[number]>,
     leftMs: () => number,
-  ): Promise<FileAnswer> {
+  ): Promise<Performed> {
     const { jobs } = gate.files;
-    const answerJob = async (id: string): Promise<FileAnswer> => {
+    const answerJob = (id: string) => (): Promise<FileAnswer> => {
       setTimeout(() => void this.checkRights(), FIRST_CHECK_MS).unref();
       return jobs.answer(id, leftMs());
     };
@@ -364,7 +386,7 @@ export class FileService {
         return Promise.resolve(jobs.list());
       case 'cancelJob':
         gate.requireAny('file.create', 'file.archive');
-        return jobs.cancel(operation.id);
+        return Promise.resolve(() => jobs.cancel(operation.id, leftMs()));
       case 'archive':
         return archive(gate, operation).then(answerJob);
       case 'unpack':
@@ -380,9 +402,9 @@ export class FileService {
     gate: Gate,
     operation: FileOperationOf<(typeof STREAM_KINDS)[number]>,
     leftMs: () => number,
-  ): Promise<FileAnswer> {
+  ): Promise<Performed> {
     const { route, links } = this.#options;
-    const { uuid } = gate.files;
+    const { uuid, transfers } = gate.files;
     switch (operation.kind) {
       case 'tag':
         return readTag(gate, operation);
@@ -397,7 +419,7 @@ export class FileService {
       case 'receive':
         return receiveFile(gate, operation, fromControl(route, { uuid, ticket: operation.ticket }));
       case 'outcome':
-        return gate.files.transfers.outcome(operation.id, leftMs());
+        return Promise.resolve(() => transfers.outcome(operation.id, leftMs()));
       case 'uploaded':
         return describeUpload(gate, operation);
       case 'dropUpload':
@@ -418,15 +440,29 @@ export class FileService {
         limitEntries: () => shared.limitEntries,
         measure: () => this.#options.measureServer(uuid),
       }),
-      jobs: new Jobs(this.#options.log),
+      jobs: this.#jobsOf(uuid),
       transfers: new Transfers(this.#options.log),
       changes: new Limiter(1),
+      copies: new Limiter(MAX_COPIES),
       inUse: new Set(),
       slots: new Limiter(MAX_AT_ONCE),
       sweeps: new Limiter(1),
     };
     this.#servers.set(uuid, shared);
     return shared;
+  }
+
+  #jobsOf(server: string): Jobs {
+    const { find, log } = this.#options;
+    return new Jobs({
+      server,
+      slotsOf: (kind) => (kind === 'pull' ? this.#pulls : this.#diskJobs),
+      requireReachable: () => {
+        const settings = find(server);
+        if (typeof settings === 'string') throw new FileRefusal('unavailable', settings);
+      },
+      log,
+    });
   }
 
   /** Removes the leftovers of one server, after sweeps of it that run. */

@@ -86,6 +86,8 @@ export class EngineAdapter {
       await launches.run(() => launch(abort.signal, run), abort.signal);
       this.#options.connection.watchUsage();
       post({ kind: 'launched', run });
+      // One that ran already has a console only if that could be connected.
+      if (!this.#options.connection.isAttached) post({ kind: 'detached' });
     } catch (error) {
       log.warn({ uuid, error }, 'a server could not be started');
       // A timeout counts as reachable, so that such a launch is not retried without end.
@@ -138,6 +140,8 @@ export class EngineAdapter {
     if (launch !== null) connection.watchDone(launch, () => post({ kind: 'done', run }));
     await connection.reattach().catch((error: unknown) => {
       log.warn({ uuid, error }, 'the console of a running server could not be connected');
+      // As for one that ended: the machine looks again later, as long as the server runs.
+      post({ kind: 'detached' });
     });
   }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Console, Engine } from '../engine/engine.ts';
+import { EngineAdapter, type EngineAdapterOptions } from './engine-adapter.ts';
 import { InstanceConnection } from './instance-connection.ts';
 
 /** The engine with an instance whose consoles are seen. */
@@ -64,6 +65,8 @@ test('a console that ended, or could not be had, is made again', async () => {
   seen.made[0]?.end();
   await Promise.resolve();
   assert.equal(seen.detached, 1);
+  // Also what it wrote before the first one that could be had.
+  assert.deepEqual(seen.lines, ['before']);
   await connection.reattach();
   await connection.writeCommand('say a');
   assert.equal(seen.made.length, 2);
@@ -73,4 +76,26 @@ test('a console that ended, or could not be had, is made again', async () => {
     seen.made.map(({ isClosed }) => isClosed),
     [true, true, false],
   );
+});
+
+test('a console that could not be had is asked for again by the machine, as one that ended', async () => {
+  const seen = new Consoles();
+  const events: string[] = [];
+  const none = (): void => {};
+  const adapter = new EngineAdapter({
+    uuid: 'uuid',
+    connection: seen.connection,
+    launched: () => null,
+    log: { debug: none, info: none, warn: none, error: none },
+    post: ({ kind }) => void events.push(kind),
+  } as Partial<EngineAdapterOptions> as EngineAdapterOptions);
+  seen.failures = 1;
+  adapter.perform({ kind: 'attach', run: 1 });
+  await assert.rejects(seen.connection.reattach(), /busy/);
+  await new Promise(setImmediate);
+  assert.deepEqual(events, ['detached']);
+  adapter.perform({ kind: 'attach', run: 1 });
+  await seen.connection.reattach();
+  assert.deepEqual(events, ['detached']);
+  assert.ok(seen.connection.isAttached);
 });

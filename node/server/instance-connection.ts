@@ -35,6 +35,11 @@ export class InstanceConnection {
     this.#uuid = uuid;
   }
 
+  /** Whether a console is open, or being opened. */
+  get isAttached(): boolean {
+    return this.#current !== null;
+  }
+
   get usage(): Usage | null {
     return this.#usage;
   }
@@ -93,8 +98,6 @@ export class InstanceConnection {
 
   async #reattach(): Promise<void> {
     this.close();
-    const isFresh = this.#isFresh;
-    this.#isFresh = false;
     // Output that arrives while earlier output is read comes after it.
     let held: Buffer[] | null = [];
     const take = (chunk: Buffer): void => {
@@ -103,13 +106,21 @@ export class InstanceConnection {
     };
     try {
       await this.#connect(take);
-      if (isFresh) {
-        const recent = this.#engine.recentOutput(this.#uuid, RECENT_BYTES);
-        this.console.push(await withTimeout('return its recent output', ATTACH_MS, recent));
-      }
+      if (this.#isFresh) await this.#readRecent();
     } finally {
       for (const chunk of held) this.console.push(chunk);
       held = null;
+    }
+  }
+
+  /** Never rejects: the console is open without it. */
+  async #readRecent(): Promise<void> {
+    this.#isFresh = false;
+    try {
+      const recent = this.#engine.recentOutput(this.#uuid, RECENT_BYTES);
+      this.console.push(await withTimeout('return its recent output', ATTACH_MS, recent));
+    } catch {
+      this.console.say('What the server wrote before could not be read.');
     }
   }
 

@@ -248,7 +248,7 @@ describe('power on a node', () => {
     const lines = await host.control.call(uuid, { kind: 'lines', last: 10, colours: false }, 2_000);
     assert.equal(lines?.kind, 'lines');
     const kill = { kind: 'power', signal: 'kill' } as const;
-    assert.deepEqual(await host.control.call(uuid, kill, 500), ACCEPTED);
+    assert.deepEqual(await host.control.call(uuid, kill, 10_000), ACCEPTED);
     hung.resolve();
     await host.becomes(uuid, 'offline');
   });

@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RefusedByControl } from '@portcullis/agent/request.ts';
+import { parseRequest } from '@portcullis/link/messages/messages.ts';
 import type { SftpLine } from '@portcullis/link/messages/sftp.ts';
 import { SftpActivity } from './activity.ts';
+import { sourceOf } from './connection.ts';
 import { outcome, TestDoor, UUID } from './testing/door.ts';
 
 const none = (): void => {};
@@ -99,6 +101,27 @@ test('reports a line when its time has passed, also while its session goes on', 
   await activity.stop();
 });
 
+test('reports what control takes, whatever else has the wrong form', async () => {
+  const sent: SftpLine[] = [];
+  const send = async (_batch: string, lines: readonly SftpLine[]): Promise<void> => {
+    // As control reads it: what has not the form ends the link of the node.
+    assert.ok(parseRequest('node', { kind: 'sftp.activity', batch: 'one', lines }).ok);
+    sent.push(...lines);
+  };
+  const activity = new SftpActivity({ send, log });
+  activity.record({ session, source: 'fe80::1%eth0' }, write('a'));
+  activity.record({ session: { ...session, credential: 'none' }, source: '192.0.2.1' }, write('b'));
+  activity.record(doer, write('c'));
+  await activity.stop();
+  assert.deepEqual(
+    sent.map(({ path }) => path),
+    ['c'],
+  );
+  assert.equal(sourceOf({ remoteAddress: 'fe80::1%eth0' }), 'fe80::1');
+  assert.equal(sourceOf({ remoteAddress: '::ffff:192.0.2.1' }), '192.0.2.1');
+  assert.equal(sourceOf({ remoteAddress: undefined }), '');
+});
+
 test('keeps few lines of a server, however many folders a client changes', async () => {
   const sent: SftpLine[] = [];
   const send = async (_batch: string, lines: readonly SftpLine[]): Promise<void> => {
@@ -124,7 +147,7 @@ test('keeps few lines in all, and gives up what an older control does not know',
   };
   const activity = new SftpActivity({ send, log });
   for (let count = 0; count < 10_000; count += 1)
-    activity.record({ session, source: `192.0.2.${count}` }, write('a'));
+    activity.record({ session, source: `10.0.${count >> 8}.${count & 255}` }, write('a'));
   await activity.stop();
   assert.equal(calls, 20);
 });

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { RefusedByControl } from '@portcullis/agent/request.ts';
 import { formatPath, type FilePath, parsePath } from '@portcullis/core/game-servers/files/path.ts';
 import { describeError, type Log } from '@portcullis/core/log.ts';
+import { parseRequest } from '@portcullis/link/messages/messages.ts';
 import {
   MAX_SFTP_LINES,
   type SftpLine,
@@ -175,14 +176,24 @@ export class SftpActivity {
       else this.#ofServer.set(server, left);
       lines.push({ ...line, times });
     }
-    if (lines.length === 0) return null;
+    const sayable = lines.filter(isSayable);
+    if (sayable.length < lines.length) {
+      const count = lines.length - sayable.length;
+      this.#options.log.warn({ count }, 'activity of SFTP has not the form that control takes');
+    }
+    if (sayable.length === 0) return null;
     if (this.#dropped > 0) {
       this.#options.log.warn({ count: this.#dropped }, 'activity of SFTP was more than is kept');
       this.#dropped = 0;
     }
     this.#batches += 1;
-    return { name: `${this.#instance}.${this.#batches}`, lines };
+    return { name: `${this.#instance}.${this.#batches}`, lines: sayable };
   }
+}
+
+/** Control ends the link of a node whose request has not its form: one line would hold back those of everyone, for ever. */
+function isSayable(line: SftpLine): boolean {
+  return parseRequest('node', { kind: 'sftp.activity', batch: 'one', lines: [line] }).ok;
 }
 
 /** The names of a path in their one spelling; of what is no path, none. */

@@ -111,7 +111,7 @@ export class SftpDoor {
       for (const [index, [connection, session]] of all.entries()) {
         const own = rights[index] ?? null;
         if (own === null) this.#end(connection);
-        else await session.narrow(own);
+        else session.narrow(own);
       }
     } catch (error) {
       log.debug({ error }, 'the rights of SFTP sessions were not checked');
@@ -138,20 +138,19 @@ export class SftpDoor {
 
   #begin(): void {
     const { listen, stateDir, log, limits = SFTP_LIMITS } = this.#options;
-    // Without the environment of the agent, which holds its credential.
-    const child = spawn(process.execPath, ['--max-old-space-size=256', PROCESS], {
-      cwd: '/',
-      env: {},
-      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-      serialization: 'advanced',
-    });
+    const child = this.#spawn();
     this.#process = child;
+    if (child === null) return this.#onEnd();
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       log.warn({ text: text.trim().slice(0, 1_000) }, 'the SFTP server');
     });
-    child.on('error', () => undefined);
-    child.on('message', (message) => this.#receive(message as FromProcess));
-    child.once('exit', () => this.#onExit());
+    child.on('error', (error) => log.warn({ error }, 'the process of the SFTP server'));
+    child.on('message', (message) => {
+      // Its last ones may come after its end, when its connections are counted no longer.
+      if (this.#process === child) this.#receive(message as FromProcess);
+    });
+    // One that could not be started has a close and no exit.
+    child.once('close', () => this.#onEnd());
     try {
       const { secret: hostKey, fingerprint } = loadHostKey(stateDir, log);
       this.#fingerprint = fingerprint;
@@ -162,7 +161,23 @@ export class SftpDoor {
     }
   }
 
-  #onExit(): void {
+  /** Null: it could not be started. */
+  #spawn(): ChildProcess | null {
+    try {
+      // Without the environment of the agent, which holds its credential.
+      return spawn(process.execPath, ['--max-old-space-size=256', PROCESS], {
+        cwd: '/',
+        env: {},
+        stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+        serialization: 'advanced',
+      });
+    } catch (error) {
+      this.#options.log.warn({ error }, 'the process of the SFTP server');
+      return null;
+    }
+  }
+
+  #onEnd(): void {
     this.#process = null;
     this.#reach(null);
     for (const connection of this.#sessions.keys()) this.#forget(connection, 'lost');

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { subscriberBlock } from '@portcullis/core/net/subscriber.ts';
 import ssh2 from 'ssh2';
-import { SftpConnection } from './connection.ts';
+import { SftpConnection, sourceOf } from './connection.ts';
 import type { FromProcess, SftpLimits, SftpOperation, SftpResult, ToProcess } from './messages.ts';
 
 export interface SftpServerOptions {
@@ -69,7 +69,7 @@ export class SftpServer {
   accept(socket: Socket): void {
     const { connections, perSource, waiting, loginMs } = this.#options.limits;
     socket.on('error', () => socket.destroy());
-    const source = subscriberBlock(socket.remoteAddress?.replace(/^::ffff:/, '') ?? '');
+    const source = subscriberBlock(sourceOf(socket));
     const all = [...this.#sockets.values()];
     const isFull = all.length >= connections;
     const ofSource = all.filter((one) => one.source === source).length;

@@ -67,7 +67,9 @@ export class SftpSession {
   readonly #open = new Map<number, OpenPath | OpenFolder>();
   readonly #held: HeldEntries;
   readonly #opening = new Set<Promise<unknown>>();
-  #rights: ReadonlySet<FileRight>;
+  readonly #closing = new Set<Promise<unknown>>();
+  /** Every gate of the session has this set, so that what ends in it ends in all of them at once. */
+  readonly #rights: Set<FileRight>;
   #lastHandle = 0;
   #end: 'lost' | 'forbidden' | null = null;
 
@@ -100,14 +102,20 @@ export class SftpSession {
     }
   }
 
-  /** Takes the rights that the person has now. What is open by one that has gone is closed. */
-  async narrow(rights: readonly FileRight[]): Promise<void> {
-    this.#rights = new Set(rights);
-    await Promise.allSettled(this.#opening);
+  /**
+   * Takes the rights that the person has now, at once: a disk that is slow for one person holds no other one's rights. What is
+   * open by a right that has gone can no longer be used, and is closed in the background.
+   */
+  narrow(rights: readonly FileRight[]): void {
+    this.#rights.clear();
+    for (const right of rights) this.#rights.add(right);
     for (const [handle, open] of this.#open) {
-      if ('entries' in open || this.#rights.has(open.file.right)) continue;
+      if (this.#rights.has(rightOf(open))) continue;
       this.#open.delete(handle);
-      await this.#finish(open, 'forbidden').catch(() => undefined);
+      const closing = this.#finish(open, 'forbidden')
+        .catch(() => undefined)
+        .finally(() => this.#closing.delete(closing));
+      this.#closing.add(closing);
     }
   }
 
@@ -118,6 +126,7 @@ export class SftpSession {
     const all = [...this.#open.values()];
     this.#open.clear();
     await Promise.allSettled(all.map((open) => this.#finish(open, end)));
+    await Promise.allSettled(this.#closing);
   }
 
   async #perform(operation: SftpOperation): Promise<SftpResult> {
@@ -160,27 +169,37 @@ export class SftpSession {
     return this.#files.use(this.ref.server, { rights: this.#rights }, work);
   }
 
-  #openFile(text: string, flags: number): Promise<SftpResult> {
+  async #openFile(text: string, flags: number): Promise<SftpResult> {
     const path = (flags & CREATE) === 0 ? pathOf(text) : newPathOf(text);
-    return this.#use(async (gate) => {
-      if ((flags & WRITE) === 0) return this.#openToRead(gate, path, text);
+    if ((flags & WRITE) === 0) return this.#use((gate) => this.#openToRead(gate, path, text));
+    const { opening } = await this.#use(async (gate) => {
       if ((flags & READ) !== 0) gate.require('file.read-content');
-      const file = await openToWrite(gate, path, {
+      const file = openToWrite(gate, path, {
         create: (flags & CREATE) !== 0,
         truncate: (flags & TRUNCATE) !== 0,
         exclusive: (flags & EXCLUSIVE) !== 0,
       });
-      return this.#keep({ file, path: text });
+      gate.hold(file);
+      // Without a slot of the server's operations, because it copies what a file has that goes on.
+      return { opening: file };
     });
+    return this.#keepFile(await opening, text);
   }
 
   /** Opens a file to read it, and reads its start, which is all of most files. */
   async #openToRead(gate: Gate, path: FilePath, text: string): Promise<SftpResult> {
     const file = await openToRead(gate, path);
-    const opened = this.#keep({ file, path: text });
+    const opened = await this.#keepFile(file, text);
     // A read of the client words a failure.
     const start = await readPart(file, 0, START_BYTES).catch(() => null);
     return start === null ? opened : { ...opened, start };
+  }
+
+  async #keepFile(file: OpenFile, path: string): Promise<SftpResult & { readonly kind: 'handle' }> {
+    if (this.#rights.has(file.right)) return this.#keep({ file, path });
+    await file.close('forbidden');
+    const detail = `The right ${file.right} to the files of the server ended while this was opened.`;
+    throw new FileRefusal('forbidden', detail);
   }
 
   #keep(open: OpenPath | OpenFolder): SftpResult & { readonly kind: 'handle' } {
@@ -245,6 +264,11 @@ export class SftpSession {
     if (action !== undefined && 'path' in operation)
       this.#record({ action, path: operation.path, refused });
   }
+}
+
+/** The right by which something is open. */
+function rightOf(open: OpenPath | OpenFolder): FileRight {
+  return 'entries' in open ? 'file.read' : open.file.right;
 }
 
 type PathOperation = Exclude<

@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { FILE_RIGHTS } from '@portcullis/core/access/server-rights.ts';
 import type ssh2 from 'ssh2';
+import { TestFiles } from '../files/testing/files.ts';
+import { SftpSession } from './session.ts';
 import { opened, outcome, TestDoor, UUID } from './testing/door.ts';
+
+const WRITE = 0x02;
 
 test('asks control by the person, the server and the source, and refuses what control does', async (t) => {
   const host = await new TestDoor(t).start();
@@ -107,6 +111,69 @@ test('an upload has no half under its name: the old file stays until its end, an
   assert.ok(Buffer.isBuffer(made) && !existsSync(join(host.files.folder, 'new')));
 });
 
+test('a file that opens slowly holds the rights of no other session', {
+  timeout: 60_000,
+}, async (t) => {
+  const host = await new TestDoor(t).start();
+  host.files.put('a', 'content');
+  const disk = Promise.withResolvers<void>();
+  host.files.slowDisk = disk.promise;
+  const slow = await host.sftp();
+  const other = await host.sftp();
+  const written = (await opened(other, 'new', 'w')) as Buffer;
+  const listed = await new Promise<Buffer>((resolve) =>
+    other.opendir('', (_error, handle) => resolve(handle)),
+  );
+  // It goes on with what the file holds, which takes the quota.
+  const opening = opened(slow, 'a', 'a');
+  await host.files.measures;
+  host.rights = ['file.sftp'];
+  await host.door.check();
+  const write = (done: (error?: Error | null) => void): void =>
+    other.write(written, Buffer.from('x'), 0, 1, 0, done);
+  assert.notEqual(await outcome(write), 'ok');
+  assert.notEqual(await outcome((done) => other.readdir(listed, done)), 'ok');
+  disk.resolve();
+  assert.match(String(await opening), /has ended|ended while/);
+  assert.equal(readFileSync(join(host.files.folder, 'a'), 'utf8'), 'content');
+});
+
+test('replaces no file that a game made meanwhile, without the right or against its word', async (t) => {
+  const host = await new TestDoor(t).start();
+  const game = (): void => host.files.put('new', 'by the game');
+  for (const [rights, flags] of [
+    [FILE_RIGHTS.filter((right) => right !== 'file.update'), 'w'],
+    [FILE_RIGHTS, 'wx'],
+  ] as const) {
+    host.rights = rights;
+    await host.door.check();
+    const sftp = await host.sftp();
+    const handle = (await opened(sftp, 'new', flags)) as Buffer;
+    const write = (done: (error?: Error | null) => void): void =>
+      sftp.write(handle, Buffer.from('x'), 0, 1, 0, done);
+    assert.equal(await outcome(write), 'ok');
+    game();
+    assert.notEqual(await outcome((done) => sftp.close(handle, done)), 'ok');
+    assert.equal(readFileSync(join(host.files.folder, 'new'), 'utf8'), 'by the game');
+    rmSync(join(host.files.folder, 'new'));
+  }
+});
+
+test('is begun again when its process could not be started', async (t) => {
+  const { execPath } = process;
+  // The first fails at once, the second after a moment.
+  for (const path of ['no\0path', '/no/path']) {
+    const host = new TestDoor(t);
+    try {
+      process.execPath = path;
+      host.door.start();
+    } finally {
+      process.execPath = execPath;
+    }
+    assert.ok((await host.door.listening) > 0);
+  }
+});
+
 test('gives a client that asks for more than it takes all that it asked for', async (t) => {
   const host = await new TestDoor(t).start();
   const large = Buffer.alloc(40 * 1024 * 1024, 'portcullis');
@@ -163,4 +230,42 @@ test('what arrived of a new file stays when its client is lost, so that it can g
   const path = join(host.files.folder, 'new');
   while (!existsSync(path)) await new Promise((resolve) => setTimeout(resolve, 20));
   assert.equal(readFileSync(path, 'utf8'), 'half');
+});
+
+test('files that are opened to go on hold no place of the operations while they are copied', async (t) => {
+  const files = new TestFiles(t);
+  const names = Array.from({ length: 12 }, (_, index) => `log-${index}`);
+  for (const name of names) files.put(name, 'old ');
+  const [measures, measured] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  // As on a slow disk: copies wait for the quota.
+  files.beforeMeasure = () => {
+    measures.resolve();
+    return measured.promise;
+  };
+  const ref = { person: 1, server: UUID, credential: 'password:1' };
+  const rights = ['file.read', 'file.update'] as const;
+  const session = new SftpSession(
+    files.service,
+    { session: ref, rights: [...rights] },
+    {
+      record: () => undefined,
+      held: { count: 0, limit: 1_000 },
+    },
+  );
+  const opens = names.map((path) => session.perform({ kind: 'open', path, flags: WRITE }));
+  await measures.promise;
+  assert.deepEqual(await files.names(), [...names].toSorted());
+  measured.resolve();
+  for (const result of await Promise.all(opens)) {
+    assert.ok(result.kind === 'handle', JSON.stringify(result));
+    const { handle } = result;
+    const data = Buffer.from('new');
+    const wrote = await session.perform({ kind: 'write', handle, offset: 4, data });
+    assert.equal(wrote.kind, 'done');
+    assert.equal((await session.perform({ kind: 'close', handle })).kind, 'done');
+  }
+  for (const name of names) {
+    assert.equal(readFileSync(join(files.folder, name), 'utf8'), 'old new');
+  }
+  await session.close('lost');
 });

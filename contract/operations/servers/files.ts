@@ -422,7 +422,7 @@ export const X1_FILE_ENDPOINTS = [
     path: '/game-servers/{slice}/files/jobs',
     summary: 'List long operations on files',
     description:
-      'Those that run, and those that ended lately. A node that is restarted forgets them.',
+      'Jobs that run, and those that ended lately. One that waits for its turn on the node says so in a note. A node that is restarted forgets them.',
     responses: reads(schemas.FileJobs, { data: [JOB] }),
   },
   {
@@ -434,7 +434,8 @@ export const X1_FILE_ENDPOINTS = [
       job: Type.String({ description: 'The id of a job.', examples: [JOB.id] }),
     },
     summary: 'Cancel a long operation on files',
-    description: 'What it made so far is removed. No effect on a job that has ended.',
+    description:
+      'What it made so far is removed. No effect on a job that has ended. One that does not end at once is still `running` in the answer.',
     responses: changes(schemas.FileJobAnswer, { data: { ...JOB, state: 'cancelled' } }, []),
   },
 ] as const satisfies readonly Endpoint[];

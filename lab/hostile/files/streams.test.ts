@@ -346,9 +346,10 @@ test('two uploads at once to one path: the newer one counts', async (t) => {
   });
   older.write('old');
   const uploads = join(files.folder, '.portcullis', 'uploads');
+  const hasBegun = (name: string): boolean => statSync(join(uploads, name)).size === 3;
   await eventually(
-    'the older one began',
-    async () => existsSync(uploads) && readdirSync(uploads).length > 0,
+    'the older one writes',
+    async () => existsSync(uploads) && readdirSync(uploads).some(hasBegun),
   );
   const newer = await put('path=a&offset=0&size=3', Buffer.from('new'));
   assert.equal(newer.body.data?.done, true);

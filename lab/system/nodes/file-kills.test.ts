@@ -1,104 +1,20 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { type ClientRequest, request } from 'node:http';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { skipUnless } from '../../requirements.ts';
 import { FileHost } from '../../stack/file-host.ts';
 import { eventually } from '../stack-fixture.ts';
+import { beginUpload, finishUpload, readWhole } from './uploads.ts';
 
 const SIZE = 24 * 1024 * 1024;
 const PATIENCE_MS = 120_000;
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-interface Received {
-  readonly received: number;
-  readonly size: number | null;
-  readonly done: boolean;
-}
-
-interface Answered {
-  readonly data: Received;
-}
-
 interface Jobs {
   readonly data: readonly { readonly state: string }[];
-}
-
-/** Begins an upload, sends the first half, and holds the connection open. Resolves when the node has some of it. */
-async function beginUpload(
-  host: FileHost,
-  path: string,
-  bytes: Buffer,
-  replica = 0,
-): Promise<ClientRequest> {
-  const url = `${host.url(replica)}/api/x1/game-servers/${host.uuid}/files/upload?path=${path}&offset=0&size=${bytes.length}`;
-  const upload = request(url, {
-    method: 'PUT',
-    headers: { authorization: `Bearer ${host.key}`, 'content-length': String(bytes.length) },
-  });
-  upload.on('error', () => undefined);
-  upload.on('response', (response) => response.resume());
-  upload.write(bytes.subarray(0, bytes.length / 2));
-  await eventually(
-    'the node has some of it',
-    async () => ((await received(host, path, replica))?.received ?? 0) > 1024 * 1024,
-    PATIENCE_MS,
-  );
-  return upload;
-}
-
-async function received(host: FileHost, path: string, replica: number): Promise<Received | null> {
-  try {
-    const response = await host.call(`/upload?path=${path}`, {}, replica);
-    return response.status === 200 ? ((await response.json()) as Answered).data : null;
-  } catch {
-    return null;
-  }
-}
-
-/** Goes on with an upload until the file is whole, as clients do. Returns from where it went on first. */
-async function finishUpload(
-  host: FileHost,
-  path: string,
-  bytes: Buffer,
-  replica = 0,
-): Promise<number> {
-  let first = -1;
-  await eventually(
-    'the upload is whole',
-    async () => {
-      const known = await received(host, path, replica);
-      if (known === null) return false;
-      const offset = known.size === bytes.length ? known.received : 0;
-      if (first < 0) first = offset;
-      const query = `path=${path}&offset=${offset}&size=${bytes.length}`;
-      const body = new Uint8Array(bytes.subarray(offset));
-      const reply = await host
-        .call(`/upload?${query}`, { method: 'PUT', body }, replica)
-        .catch(() => null);
-      return reply?.status === 200 && ((await reply.json()) as Answered).data.done;
-    },
-    PATIENCE_MS,
-  );
-  return first;
-}
-
-/** On a busy machine the node may be away for a moment. */
-async function readWhole(host: FileHost, path: string, replica: number): Promise<Buffer> {
-  let bytes = Buffer.alloc(0);
-  await eventually(
-    'the file is read',
-    async () => {
-      const reply = await host.call(`/content?path=${path}&raw=true`, {}, replica);
-      bytes = Buffer.from(await reply.arrayBuffer());
-      return reply.status === 200;
-    },
-    PATIENCE_MS,
-  );
-  return bytes;
 }
 
 async function start(t: TestContext, options = {}): Promise<FileHost> {
@@ -114,7 +30,7 @@ describe('an upload', { skip: skipUnless(['postgres']) }, () => {
       const bytes = randomBytes(SIZE);
       writeFileSync(join(host.folder, 'old.jar'), 'old');
       for (const path of ['new.jar', 'old.jar']) {
-        const upload = await beginUpload(host, path, bytes);
+        const upload = await beginUpload({ host, path, bytes });
         await host.kill(what);
         upload.destroy();
         const file = join(host.folder, path);
@@ -122,7 +38,7 @@ describe('an upload', { skip: skipUnless(['postgres']) }, () => {
         else assert.equal(existsSync(file), false);
         await (what === 'node' ? host.startNode() : host.startControl());
         await host.serving();
-        const from = await finishUpload(host, path, bytes);
+        const from = await finishUpload({ host, path, bytes });
         assert.ok(from > 1024 * 1024, `it went on from ${from}`);
         assert.ok(readFileSync(file).equals(bytes));
       }
@@ -137,25 +53,25 @@ describe('two replicas of control and a node over NATS', {
   it('the replica that holds the stream is killed, and the upload goes on by the other one', async (t) => {
     const host = await start(t, { replicas: 2, overNats: true });
     const bytes = randomBytes(SIZE);
-    const upload = await beginUpload(host, 'world.zip', bytes, 0);
+    const upload = await beginUpload({ host, path: 'world.zip', bytes, replica: 0 });
     await host.kill('control', 0);
     upload.destroy();
     assert.equal(existsSync(join(host.folder, 'world.zip')), false);
-    const from = await finishUpload(host, 'world.zip', bytes, 1);
+    const from = await finishUpload({ host, path: 'world.zip', bytes, replica: 1 });
     assert.ok(from > 1024 * 1024, `it went on from ${from}`);
     assert.ok(readFileSync(join(host.folder, 'world.zip')).equals(bytes));
-    const read = await readWhole(host, 'world.zip', 1);
+    const read = await readWhole({ host, path: 'world.zip', replica: 1 });
     assert.ok(read.equals(bytes), `${read.length} of ${bytes.length} bytes`);
   });
 
   it('NATS is killed in the middle of an upload, which goes on', async (t) => {
     const host = await start(t, { replicas: 2, overNats: true });
     const bytes = randomBytes(SIZE);
-    const upload = await beginUpload(host, 'world.zip', bytes, 1);
+    const upload = await beginUpload({ host, path: 'world.zip', bytes, replica: 1 });
     await host.kill('nats');
     upload.destroy();
     await host.startNats();
-    await finishUpload(host, 'world.zip', bytes, 0);
+    await finishUpload({ host, path: 'world.zip', bytes, replica: 0 });
     assert.ok(readFileSync(join(host.folder, 'world.zip')).equals(bytes));
   });
 });

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { Limiter } from '@portcullis/link/limiter.ts';
+import type { RunningJob } from '../jobs.ts';
 import { FileRefusal } from '../refusal.ts';
 
 /** Programs of libarchive that read archives which this process does not. */
@@ -19,9 +20,12 @@ export type Converter = keyof typeof CONVERTERS;
 
 const FOLDERS = ['/usr/bin', '/usr/local/bin', '/bin'] as const;
 const CONFINED = fileURLToPath(new URL('confined.ts', import.meta.url));
-/** Conversions of the node at once; more wait. Each may take a GiB and a processor. */
+/** Conversions of the node at once; more wait, fairly between servers. Each may take a GiB and a processor. */
 const SLOTS = new Limiter(2);
 const MAX_SAID = 4_096;
+
+/** The job that an archive is converted for. */
+export type ConvertingJob = Pick<RunningJob, 'server' | 'signal'>;
 
 /**
  * The content of an archive, read by a process without rights: it has the archive as its input, and nothing else of the
@@ -31,7 +35,7 @@ const MAX_SAID = 4_096;
 export async function* convert(
   { fd }: FileHandle,
   converter: Converter,
-  signal: AbortSignal,
+  { server, signal }: ConvertingJob,
   folders: readonly string[] = FOLDERS,
 ): AsyncGenerator<Buffer> {
   const program = folders.map((folder) => join(folder, converter)).find((one) => existsSync(one));
@@ -39,14 +43,29 @@ export async function* convert(
     const detail = `The node reads 7z, rar, xz and bzip2 by ${converter}, which is not installed: its operator installs the package libarchive-tools.`;
     throw new FileRefusal('impossible', detail);
   }
-  const leave = await enter(signal);
+  const leave = await enter(signal, server);
+  try {
+    yield* run(fd, program, converter, signal);
+  } finally {
+    leave();
+  }
+}
+
+async function* run(
+  fd: number,
+  program: string,
+  converter: Converter,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer> {
   const child = begin(fd, program, CONVERTERS[converter]);
   const kill = (): void => void child.kill('SIGKILL');
   signal.addEventListener('abort', kill, { once: true });
   const ended = once(child, 'close') as Promise<[code: number | null, signal: string | null]>;
   ended.catch(() => undefined);
-  const said = listen(child.stderr as Readable);
   try {
+    // One that could not be started may have no pipes.
+    if (child.stdout === null || child.stderr === null) throw new Error('no process was started');
+    const said = listen(child.stderr);
     signal.throwIfAborted();
     yield* child.stdout as AsyncIterable<Buffer>;
     const [code] = await ended;
@@ -55,19 +74,18 @@ export async function* convert(
   } finally {
     signal.removeEventListener('abort', kill);
     kill();
-    leave();
   }
 }
 
 /** Waits for a slot. Returns what gives it back. */
-async function enter(signal: AbortSignal): Promise<() => void> {
+async function enter(signal: AbortSignal, owner: string): Promise<() => void> {
   const entered = Promise.withResolvers<void>();
   const left = Promise.withResolvers<void>();
   const stay = (): Promise<void> => {
     entered.resolve();
     return left.promise;
   };
-  SLOTS.run(stay, signal).catch((error: unknown) => entered.reject(error));
+  SLOTS.run(stay, signal, { owner }).catch((error: unknown) => entered.reject(error));
   await entered.promise;
   return left.resolve;
 }

@@ -191,12 +191,34 @@ describe('archives that libarchive reads', { skip: skipUnless(['bsdtar']) }, () 
     const handle = await open(join(files.folder, 'all.7z'));
     t.after(() => handle.close());
     const cancel = new AbortController();
-    const chunks = convert(handle, 'bsdtar', cancel.signal);
+    const chunks = convert(handle, 'bsdtar', { server: 'a', signal: cancel.signal });
     assert.ok((await chunks.next()).value !== undefined);
     cancel.abort(new Error('enough'));
     await assert.rejects(async () => {
       while ((await chunks.next()).done !== true);
     }, /enough/);
+  });
+
+  it('leave no place taken when the process cannot be started', { timeout: 60_000 }, async (t) => {
+    const files = new TestFiles(t);
+    files.put('all.7z', makeArchive(t, world, '--format=7zip'));
+    const handle = await open(join(files.folder, 'all.7z'));
+    t.after(() => handle.close());
+    const { signal } = new AbortController();
+    const begin = async (): Promise<boolean> => {
+      for await (const chunk of convert(handle, 'bsdtar', { server: 'a', signal }))
+        return chunk.length > 0;
+      return false;
+    };
+    const { execPath } = process;
+    try {
+      // Node refuses it at once, as it does where the kernel has no memory for a process.
+      process.execPath = 'no\0path';
+      for (let count = 0; count < 3; count += 1) await assert.rejects(begin(), /null bytes/);
+    } finally {
+      process.execPath = execPath;
+    }
+    assert.ok(await begin());
   });
 });
 
@@ -205,7 +227,8 @@ it('an archive whose program is missing is refused, with the package that has it
   files.put('a.7z', '7z');
   const handle = await open(join(files.folder, 'a.7z'));
   t.after(() => handle.close());
-  const chunks = convert(handle, 'bsdtar', AbortSignal.timeout(20_000), ['/nowhere']);
+  const job = { server: 'a', signal: AbortSignal.timeout(20_000) };
+  const chunks = convert(handle, 'bsdtar', job, ['/nowhere']);
   await assert.rejects(chunks.next(), /package libarchive-tools/);
 });
 

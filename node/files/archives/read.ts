@@ -6,7 +6,7 @@ import { extract, type Entry } from 'tar-stream';
 import yauzl from 'yauzl';
 import type { OpenFile } from '../../server-folder/folder.ts';
 import { FileRefusal } from '../refusal.ts';
-import { convert, type Converter } from './conversion.ts';
+import { convert, type Converter, type ConvertingJob } from './conversion.ts';
 import type { ArchiveEntry } from './entry.ts';
 
 const HEAD_BYTES = 512;
@@ -37,7 +37,7 @@ const TYPES: Readonly<Record<number, ArchiveEntry['type']>> = {
 export async function* readArchive(
   { handle, stat }: OpenFile,
   name: string,
-  signal: AbortSignal,
+  job: ConvertingJob,
 ): AsyncGenerator<ArchiveEntry> {
   const head = Buffer.alloc(HEAD_BYTES);
   const { bytesRead } = await handle.read(head, 0, HEAD_BYTES, 0);
@@ -48,7 +48,7 @@ export async function* readArchive(
   }
   const converter = CONVERTED.find(([mark]) => start.startsWith(mark))?.[1];
   if (converter !== undefined) {
-    yield* readConverted(handle, name, converter, signal);
+    yield* readConverted(handle, name, converter, job);
     return;
   }
   const file = handle.createReadStream({ autoClose: false, start: 0, end: Number(stat.size) });
@@ -76,10 +76,11 @@ async function* readConverted(
   handle: FileHandle,
   name: string,
   converter: Converter,
-  signal: AbortSignal,
+  { server, signal }: ConvertingJob,
 ): AsyncGenerator<ArchiveEntry> {
   const ended = new AbortController();
-  const output = convert(handle, converter, AbortSignal.any([signal, ended.signal]));
+  const until = AbortSignal.any([signal, ended.signal]);
+  const output = convert(handle, converter, { server, signal: until });
   try {
     yield* converter === 'bsdtar' ? readTar(output) : readStream(output, name);
   } finally {

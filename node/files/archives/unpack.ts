@@ -9,10 +9,10 @@ import type { FileOperationOf, FileRefusalCode } from '@portcullis/link/messages
 import type { OpenFile } from '../../server-folder/folder.ts';
 import type { Gate, Place } from '../gate.ts';
 import type { RunningJob } from '../jobs.ts';
-import { present } from '../operations/content.ts';
+import { present, publishFile } from '../operations/content.ts';
 import { pathOf } from '../operations/list.ts';
 import { FileRefusal, notFound } from '../refusal.ts';
-import { publish, withDraft, writeDraft } from '../work.ts';
+import { withDraft, writeDraft } from '../work.ts';
 import type { ArchiveEntry } from './entry.ts';
 import { readArchive } from './read.ts';
 import { QuotaSink } from './sink.ts';
@@ -35,19 +35,23 @@ export async function unpack(gate: Gate, operation: FileOperationOf<'unpack'>): 
   const source = await gate.place(pathOf(operation.path), 'file.read-content');
   const target = pathOf(operation.to);
   gate.requireAllowed(target);
-  const file = await gate.about(source.path, () =>
-    source.folder.openFile(source.name, gate.files.owner),
-  );
-  if (file === null) throw notFound(operation.path);
-  try {
-    const rights = ['file.archive', 'file.read-content', 'file.create'] as const;
-    return gate.begin({ kind: 'unpack', path: operation.path, rights }, (job) =>
-      unpackAll(gate, { source, file, target }, job),
-    );
-  } catch (error) {
-    await file.handle.close();
-    throw error;
-  }
+  const open = (): Promise<OpenFile> =>
+    gate.about(source.path, async () => {
+      const file = await source.folder.openFile(source.name, gate.files.owner);
+      if (file === null) throw notFound(operation.path);
+      return file;
+    });
+  // A job that waits for its turn holds no descriptor of the file.
+  await (await open()).handle.close();
+  const rights = ['file.archive', 'file.read-content', 'file.create'] as const;
+  return gate.begin({ kind: 'unpack', path: operation.path, rights }, async (job) => {
+    const file = await open();
+    try {
+      await unpackAll(gate, { source, file, target }, job);
+    } finally {
+      await file.handle.close();
+    }
+  });
 }
 
 interface Order {
@@ -64,7 +68,7 @@ async function unpackAll(
   try {
     const unpacker = new Unpacker(gate, target, Number(file.stat.size), job);
     const name = source.path.at(-1) ?? '';
-    for await (const entry of readArchive(file, name, job.signal)) {
+    for await (const entry of readArchive(file, name, job)) {
       job.signal.throwIfAborted();
       await unpacker.take(entry);
     }
@@ -73,8 +77,6 @@ async function unpackAll(
     const why = error instanceof Error ? error.message : 'unknown error';
     const detail = `${formatPath(source.path)} is no archive that can be read: ${why}`;
     throw new FileRefusal('impossible', detail.slice(0, 500), { cause: error });
-  } finally {
-    await file.handle.close();
   }
 }
 
@@ -123,12 +125,16 @@ class Unpacker {
 
   async #makeFolder(path: FilePath): Promise<void> {
     const granted = await this.#gate.files.quota.take({ bytes: 0, entries: 1 });
-    await this.#gate.at(path, { right: 'file.create', make: true }, async (place) => {
-      if (!(await place.folder.has(place.name))) {
+    let made = 0;
+    try {
+      await this.#gate.at(path, { right: 'file.create', make: true }, async (place) => {
+        if (await place.folder.has(place.name)) return;
         await place.folder.make(place.name, this.#gate.files.owner);
-      }
-    });
-    granted.close({ bytes: 0, entries: 1 });
+        made = 1;
+      });
+    } finally {
+      granted.close({ bytes: 0, entries: made });
+    }
   }
 
   async #writeFile(path: FilePath, { mode, content }: ArchiveEntry): Promise<void> {
@@ -140,9 +146,7 @@ class Unpacker {
         // The owner can always read and write what it unpacked.
         const wanted = (mode ?? FILE_MODE) | 0o600;
         await writeDraft(gate, draft, wanted, (handle) => this.#fill(handle, content));
-        await gate.files.changes.run(async () =>
-          publish(draft, place, (await present(place)) !== null),
-        );
+        await publishFile(gate, draft, place);
       }),
     );
   }

@@ -9,7 +9,7 @@ import type { FileAnswerOf, FileOperationOf } from '@portcullis/link/messages/fi
 import type { Folder } from '../../server-folder/folder.ts';
 import type { Gate, Place } from '../gate.ts';
 import { FileRefusal } from '../refusal.ts';
-import { typeOf } from './describe.ts';
+import { isShort, sizeOf, typeOf } from './describe.ts';
 import { each } from './each.ts';
 import { pathOf } from './list.ts';
 
@@ -74,9 +74,10 @@ export async function listBin(gate: Gate): Promise<FileAnswerOf<'bin'>> {
     const { folder, name, path, deletedAtMs } = found;
     try {
       const stat = await folder.stat(name);
-      if (stat === null) continue;
-      const size = Number(stat.isDirectory() ? 0n : stat.size);
-      items.push({ id, path: formatPath(path), type: typeOf(stat), size, deletedAtMs });
+      // What a game put there may have any path.
+      if (stat === null || !isShort(path)) continue;
+      const [type, size] = [typeOf(stat), sizeOf(stat)];
+      items.push({ id, path: formatPath(path), type, size, deletedAtMs });
     } finally {
       await folder.close();
     }

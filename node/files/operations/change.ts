@@ -46,12 +46,12 @@ export async function makeFolder(
   return each([text], async () => {
     const path = pathOf(text);
     gate.require('file.create');
-    const granted = await gate.files.quota.take({ bytes: 0, entries: path.length });
+    const granted = await gate.files.quota.take({ bytes: 0, entries: 1 });
     let made = 0;
     try {
       const { folder, name } = await gate.place(path, 'file.create', true);
       await gate.about(path, () => folder.make(name, gate.files.owner));
-      made = path.length;
+      made = 1;
     } finally {
       granted.close({ bytes: 0, entries: made });
     }

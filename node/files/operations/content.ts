@@ -8,7 +8,7 @@ import {
 import { type OpenFile, readWhole } from '../../server-folder/folder.ts';
 import type { Gate, Place } from '../gate.ts';
 import { FileRefusal, notFound } from '../refusal.ts';
-import { publish, withDraft, writeDraft } from '../work.ts';
+import { type Draft, publish, withDraft, writeDraft } from '../work.ts';
 import { momentOf } from './describe.ts';
 import { pathOf } from './list.ts';
 
@@ -64,11 +64,8 @@ export async function write(
       try {
         const mode = operation.mode ?? before?.mode ?? NEW_MODE;
         await writeDraft(gate, draft, mode, (handle) => handle.writeFile(bytes));
-        await gate.files.changes.run(async () => {
-          await requireExpected(gate, place, operation.expected);
-          // Only what was a regular file is replaced.
-          await publish(draft, place, (await present(place)) !== null);
-        });
+        const check = () => requireExpected(gate, place, operation.expected);
+        await publishFile(gate, draft, place, { check });
         used = added;
       } finally {
         granted.close(used);
@@ -76,6 +73,31 @@ export async function write(
       return { kind: 'written', tag: tagOf(bytes), size: bytes.length, created: before === null };
     }),
   );
+}
+
+export interface PublishOptions {
+  /** Whether a file that is there is replaced; default: it is. */
+  readonly replace?: boolean;
+  /** Throws if the file may not get its name after all. Nothing else changes between it and the rename. */
+  readonly check?: () => Promise<void>;
+}
+
+/**
+ * Gives a whole file its name: the last step of every door. It needs the right for what is there by then, which a game or
+ * another caller may have made since the door looked. Only a regular file is replaced.
+ */
+export function publishFile(
+  gate: Gate,
+  draft: Draft,
+  place: Place,
+  { replace = true, check }: PublishOptions = {},
+): Promise<void> {
+  return gate.files.changes.run(async () => {
+    await check?.();
+    const replaces = (await present(place)) !== null && replace;
+    gate.require(replaces ? 'file.update' : 'file.create');
+    await publish(draft, place, replaces);
+  });
 }
 
 /** Whether there is anything at a path. Needs the right to write there. */

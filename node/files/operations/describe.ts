@@ -1,4 +1,9 @@
 import type { BigIntStats } from 'node:fs';
+import {
+  type FilePath,
+  formatPath,
+  MAX_PATH_LENGTH,
+} from '@portcullis/core/game-servers/files/path.ts';
 import type { ContentKind, FileEntry } from '@portcullis/link/messages/files.ts';
 import type { Folder, Owner } from '../../server-folder/folder.ts';
 import { Refusal } from '../../server-folder/folder.ts';
@@ -16,7 +21,7 @@ export function describeEntry(
   return {
     name,
     type: typeOf(stat),
-    size: Number(stat.isDirectory() ? 0n : stat.size),
+    size: sizeOf(stat),
     modifiedAtMs: momentOf(stat),
     mode: Number(stat.mode & 0o777n),
     denied,
@@ -28,6 +33,16 @@ export function typeOf(stat: BigIntStats): FileEntry['type'] {
   if (stat.isFile()) return 'file';
   if (stat.isDirectory()) return 'folder';
   return stat.isSymbolicLink() ? 'link' : 'other';
+}
+
+/** A game may make a file as large as its file system counts, which is more than a number holds. */
+export function sizeOf(stat: Pick<BigIntStats, 'isDirectory' | 'size'>): number {
+  return stat.isDirectory() ? 0 : Math.min(Number(stat.size), Number.MAX_SAFE_INTEGER);
+}
+
+/** Whether a path is one that an answer holds: a game may make folders deeper than that. */
+export function isShort(path: FilePath): boolean {
+  return formatPath(path).length <= MAX_PATH_LENGTH;
 }
 
 /** A game may set any time, also one that no date has. */

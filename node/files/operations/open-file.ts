@@ -7,8 +7,8 @@ import { finishFile } from '../../server-folder/folder.ts';
 import type { Gate, Place } from '../gate.ts';
 import type { Granted } from '../quota.ts';
 import { FileRefusal, notFound } from '../refusal.ts';
-import { publish, withDraft } from '../work.ts';
-import { present } from './content.ts';
+import { withDraft } from '../work.ts';
+import { present, publishFile } from './content.ts';
 import { describeEntry } from './describe.ts';
 
 const NEW_MODE = 0o644;
@@ -125,16 +125,14 @@ export async function openToWrite(
     const handle = await gate.about(path, () => draft.tmp.create(draft.name));
     const file = new DraftFile(gate, found, handle, before);
     try {
-      if (before !== null && !truncate) await copyInto(gate, found, file);
+      if (before !== null && !truncate)
+        await gate.files.copies.run(() => copyInto(gate, found, file));
       opened.resolve(file);
       const isKept = await file.ended;
       if (isKept) {
         await gate.about(path, async () => {
           await finishFile(handle, file.mode, gate.files.owner);
-          await gate.files.changes.run(async () =>
-            // Only what was a regular file is replaced.
-            publish(draft, found, (await present(found)) !== null),
-          );
+          await publishFile(gate, draft, found, { replace: !exclusive });
         });
       }
       file.settle(isKept);

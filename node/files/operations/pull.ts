@@ -9,8 +9,8 @@ import { QuotaSink } from '../archives/sink.ts';
 import type { Gate, Place } from '../gate.ts';
 import type { RunningJob } from '../jobs.ts';
 import { FileRefusal, isDiskFull } from '../refusal.ts';
-import { publish, withDraft, writeDraft } from '../work.ts';
-import { present } from './content.ts';
+import { withDraft, writeDraft } from '../work.ts';
+import { present, publishFile } from './content.ts';
 import { pathOf } from './list.ts';
 
 const NEW_MODE = 0o644;
@@ -70,9 +70,7 @@ async function pullInto(
       download(gate, url, handle, job, limits),
     );
     job.signal.throwIfAborted();
-    await gate.files.changes.run(async () =>
-      publish(draft, target, (await requireFree(target, replace)) !== null),
-    );
+    await publishFile(gate, draft, target, { replace });
     job.add({ entries: 1 });
   });
 }

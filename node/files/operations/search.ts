@@ -8,7 +8,7 @@ import type { FileAnswerOf, FileOperationOf } from '@portcullis/link/messages/fi
 import { readWhole, Refusal } from '../../server-folder/folder.ts';
 import type { Gate } from '../gate.ts';
 import { TreeWalk, type Visit } from '../tree.ts';
-import { typeOf } from './describe.ts';
+import { isShort, sizeOf, typeOf } from './describe.ts';
 import { pathOf } from './list.ts';
 
 const MAX_ENTRIES = 500_000;
@@ -17,6 +17,7 @@ const MAX_TEXT_BYTES = 4 * 1024 * 1024;
 /** The bytes that one search reads. */
 const MAX_READ_BYTES = 256 * 1024 * 1024;
 const MAX_LINE = 400;
+const LINE_FEED = 10;
 /** Hits of one file, so that one log does not fill the answer. */
 const MAX_LINES_OF_FILE = 20;
 
@@ -40,7 +41,13 @@ export async function search(
   let complete = true;
   for await (const visit of walk.in(root)) {
     if (!isVisible(visit.path) || !matchesName(visit.path.at(-1) ?? '')) continue;
-    const hit = { path: formatPath([...base, ...visit.path]), ...sizeOf(visit) };
+    const path = [...base, ...visit.path];
+    if (!isShort(path)) {
+      complete = false;
+      continue;
+    }
+    const type = typeOf(visit.stat);
+    const hit = { path: formatPath(path), type, size: sizeOf(visit.stat) };
     if (text === null) found.push({ ...hit, line: null, text: null });
     else
       for (const line of await linesWith(gate, visit, text, budget))
@@ -54,10 +61,6 @@ export async function search(
 
 function isSearched(gate: Gate, path: FilePath): boolean {
   return path[0] !== RESERVED_NAME && !gate.files.denylist.denies(path);
-}
-
-function sizeOf({ stat }: Visit): Pick<Found, 'type' | 'size'> {
-  return { type: typeOf(stat), size: Number(stat.isDirectory() ? 0n : stat.size) };
 }
 
 /** A part of a name, or with `*` and `?` all of it; capitals do not matter. */
@@ -82,7 +85,7 @@ async function linesWith(
     try {
       const bytes = await readWhole(file.handle, MAX_TEXT_BYTES);
       budget.bytes -= bytes.length;
-      return bytes.includes(0) ? [] : linesOf(bytes.toString(), wanted.toLowerCase());
+      return bytes.includes(0) ? [] : linesOf(bytes.toString(), inSmallLetters(wanted));
     } finally {
       await file.handle.close();
     }
@@ -92,16 +95,29 @@ async function linesWith(
   }
 }
 
+/** Reads the text once and makes nothing of the lines without a hit, which may be millions. */
 function linesOf(content: string, wanted: string): Pick<Found, 'line' | 'text'>[] {
-  if (!content.toLowerCase().includes(wanted)) return [];
+  const text = inSmallLetters(content);
   const hits: Pick<Found, 'line' | 'text'>[] = [];
-  for (const [index, line] of content.split('\n').entries()) {
-    const at = line.toLowerCase().indexOf(wanted);
-    if (at === -1) continue;
+  let [line, start, read] = [1, 0, 0];
+  let at = text.indexOf(wanted);
+  while (at !== -1 && hits.length < MAX_LINES_OF_FILE) {
+    for (; read < at; read += 1) {
+      if (text.charCodeAt(read) !== LINE_FEED) continue;
+      line += 1;
+      start = read + 1;
+    }
+    const next = text.indexOf('\n', at);
+    const end = next === -1 ? text.length : next;
     // Around the hit, where a line is long.
-    const from = Math.max(0, at - MAX_LINE / 4);
-    hits.push({ line: index + 1, text: line.slice(from, from + MAX_LINE).trimEnd() });
-    if (hits.length >= MAX_LINES_OF_FILE) break;
+    const from = Math.max(start, at - MAX_LINE / 4);
+    hits.push({ line, text: content.slice(from, Math.min(end, from + MAX_LINE)).trimEnd() });
+    at = text.indexOf(wanted, end);
   }
   return hits;
+}
+
+/** Each letter keeps its place: the one that becomes two is replaced before. */
+function inSmallLetters(text: string): string {
+  return text.split('\u0130').join('i').toLowerCase();
 }

@@ -8,11 +8,10 @@ import type { FileAnswerOf, FileOperationOf } from '@portcullis/link/messages/fi
 import { releaseBytes } from '@portcullis/link/release-bytes.ts';
 import { finishFile, type Folder } from '../../server-folder/folder.ts';
 import type { Gate } from '../gate.ts';
-import { exists, NEW_MODE, present, requireExpected } from '../operations/content.ts';
+import { exists, NEW_MODE, present, publishFile, requireExpected } from '../operations/content.ts';
 import { pathOf } from '../operations/list.ts';
 import type { Granted, Quota } from '../quota.ts';
 import { FileRefusal } from '../refusal.ts';
-import { publish } from '../work.ts';
 import { receiveStream, type StreamEnd, type StreamOf, type StreamRoute } from './connect.ts';
 import type { Received } from './transfers.ts';
 
@@ -206,13 +205,8 @@ async function finish(
   await gate.about(path, async () => {
     const mode = (await present(place))?.mode ?? NEW_MODE;
     await finishFile(handle, mode, gate.files.owner);
-    await gate.files.changes.run(async () => {
-      await requireExpected(gate, place, expected);
-      // Only what was a regular file is replaced.
-      const isThere = (await present(place)) !== null;
-      if (isThere && isNew) gate.require('file.update');
-      await publish({ tmp: uploads, name: `${key}.${size}` }, place, isThere);
-    });
+    const draft = { tmp: uploads, name: `${key}.${size}` };
+    await publishFile(gate, draft, place, { check: () => requireExpected(gate, place, expected) });
   });
 }
 

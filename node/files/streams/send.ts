@@ -123,7 +123,8 @@ export async function sendArchive(
   for (const path of paths) await requirePresent(await gate.place(path, 'file.read-content'));
   const work = async (signal: AbortSignal): Promise<null> => {
     const source = new PassThrough({ highWaterMark: CHUNK });
-    const job = { signal, add: () => undefined, expect: () => undefined, note: () => undefined };
+    const none = (): void => {};
+    const job = { server: gate.files.uuid, signal, add: none, expect: none, note: none };
     const sent = to.send(null, source, signal);
     sent.catch((error: unknown) => source.destroy(error as Error));
     await Promise.all([packInto(gate, { paths, format }, source, job), sent]);

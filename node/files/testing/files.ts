@@ -41,13 +41,22 @@ export class TestFiles {
   readonly log: object[] = [];
   readonly links = new FileLinks('https://files.example');
   limitMib = 64;
+  limitEntries = 0;
   denylist: readonly string[] = [];
   /** The bounds of pulls; by default no network but the public ones. */
   pulls: PullLimits = { networks: [] };
+  callersAtOnce = 1_000;
   /** The rights that callers have now. */
   rightsOf: (caller: CallerOnServer) => readonly FileRight[] = () => ALL;
+  /** A disk that does not answer: measurements wait for it. */
+  slowDisk: Promise<unknown> = Promise.resolve();
+  readonly #measured = Promise.withResolvers<void>();
   /** A sentence: nothing can be reached now. */
   away: string | null = null;
+  /** The servers that are away then. */
+  isAway: (uuid: string) => boolean = () => true;
+  /** Measurements of the folder wait for this. */
+  beforeMeasure: () => Promise<void> = async () => {};
 
   constructor(t: TestContext, disk = tmpdir()) {
     const root = mkdtempSync(join(disk, 'portcullis-files-'));
@@ -58,13 +67,20 @@ export class TestFiles {
     const measure = createMeasureDisk({ entriesPerSecond: 1_000_000 });
     const none = (): void => {};
     const pulls = (): PullLimits => this.pulls;
+    const callersAtOnce = (): number => this.callersAtOnce;
     const note = (line: object): void => void this.log.push(line);
     this.service = new FileService({
-      find: () => this.away ?? { limitMib: this.limitMib, denylist: this.denylist },
+      find: (uuid) => {
+        if (this.away !== null && this.isAway(uuid)) return this.away;
+        return this.#settings;
+      },
       uuids: () => [UUID],
       openFolder: async () => ({ folder: this.folder, owner: OWNER, notice: null }),
       measureServer: async (uuid) => {
+        await this.beforeMeasure();
         const startedAtMs = performance.now();
+        this.#measured.resolve();
+        await this.slowDisk;
         const use = await measure(this.folder, AbortSignal.timeout(5_000));
         this.service.measured(uuid, use, startedAtMs);
       },
@@ -73,6 +89,9 @@ export class TestFiles {
         return pulls();
       },
       checkCallers: async (callers) => callers.map((one) => this.rightsOf(one)),
+      get callersAtOnce() {
+        return callersAtOnce();
+      },
       route: { node: 'node-1', socketPath: null },
       links: this.links,
       log: { debug: none, info: note, warn: note, error: note },
@@ -101,17 +120,28 @@ export class TestFiles {
     return { server, port: await server.listening };
   }
 
+  /** Resolves when the disk is measured for the first time. */
+  get measures(): Promise<void> {
+    return this.#measured.promise;
+  }
+
+  get #settings() {
+    const { limitMib, limitEntries, denylist } = this;
+    return { limitMib, limitEntries, denylist };
+  }
+
   call(
     operation: FileOperation,
     rights: readonly FileRight[] = ALL,
     // A busy machine takes long for a bomb.
     withinMs = 100_000,
+    { caller = 'person:1', uuid = UUID }: { readonly caller?: string; readonly uuid?: string } = {},
   ): Promise<FileAnswer | null> {
     const call = {
       kind: 'node.files',
-      uuid: UUID,
+      uuid,
       actor: 'alex',
-      caller: 'person:1',
+      caller,
       rights,
       operation,
       withinMs,

@@ -79,7 +79,9 @@ export async function cancelJob(server: string, job: string, options: CallOption
   if (options.json === true) return printJson(data);
   if (options.quiet === true) return;
   const what = `The ${data.kind} of ${printable(data.path)}`;
-  print(data.state === 'cancelled' ? `${what} is cancelled.` : `${what} had ended: ${data.state}.`);
+  if (data.state === 'running') print(`${what} ends as soon as it can.`);
+  else if (data.state === 'cancelled') print(`${what} is cancelled.`);
+  else print(`${what} had ended: ${data.state}.`);
 }
 
 export async function listJobs(server: string, options: CallOptions): Promise<void> {
@@ -102,8 +104,10 @@ export async function listJobs(server: string, options: CallOptions): Promise<vo
   );
 }
 
-/** How much was done, and of how much where that is known: `3 of 12 MiB`. */
-function describeBytes({ bytes, total_bytes: total }: FileJob): string {
+/** How much was done, and of how much where that is known: `3 of 12 MiB`. While nothing is, why it waits. */
+function describeBytes({ state, entries, bytes, total_bytes: total, notes }: FileJob): string {
+  if (state === 'running' && entries === 0 && bytes === 0 && notes.length > 0)
+    return printable(notes.join(' '));
   const mib = (count: number): number => Math.round(count / 1024 ** 2);
   return total === null ? `${mib(bytes)} MiB` : `${mib(bytes)} of ${mib(total)} MiB`;
 }

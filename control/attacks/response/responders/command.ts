@@ -21,6 +21,17 @@ export function runCommand(
       env: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' },
       stdio: ['pipe', 'pipe', 'pipe'],
     });
+    const end = (): void => {
+      killGroup(child.pid);
+      // A child may keep the pipes open.
+      child.stdout.destroy();
+      child.stderr.destroy();
+    };
+    // First, because one that could not be started may have no pipes, and an error that nobody hears ends control.
+    child.once('error', (error) => {
+      signal.removeEventListener('abort', end);
+      reject(error);
+    });
     let output = '';
     const hear = (chunk: Buffer): void => {
       if (output.length < OUTPUT_BYTES) output += chunk.toString('utf8');
@@ -30,17 +41,7 @@ export function runCommand(
     // A program need not read its input.
     child.stdin.on('error', () => {});
     child.stdin.end(input);
-    const end = (): void => {
-      killGroup(child.pid);
-      // A child may keep the pipes open.
-      child.stdout.destroy();
-      child.stderr.destroy();
-    };
     signal.addEventListener('abort', end, { once: true });
-    child.once('error', (error) => {
-      signal.removeEventListener('abort', end);
-      reject(error);
-    });
     // On exit, not on close: a child may keep the pipes open.
     child.once('exit', (code, killedBy) => {
       signal.removeEventListener('abort', end);

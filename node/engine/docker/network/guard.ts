@@ -41,16 +41,19 @@ async function run(command: readonly [string, ...string[]], script: string): Pro
   const [program, ...args] = command;
   const nft = spawn(program, [...args, '-f', '-'], {
     stdio: ['pipe', 'ignore', 'pipe'],
-    timeout: NFT_MS,
-    killSignal: 'SIGKILL',
   });
-  let stderr = '';
-  nft.stderr.on('data', (chunk: Buffer) => (stderr = `${stderr}${chunk}`.slice(0, MAX_STDERR)));
-  // nft may exit before it has read everything.
-  nft.stdin.on('error', () => undefined);
-  nft.stdin.end(script);
+  // The timeout option of spawn leaks its timer if the program cannot be started.
+  const timer = setTimeout(() => nft.kill('SIGKILL'), NFT_MS);
+  // First, because one that could not be started may have no pipes, and an error that nobody hears ends the agent.
+  const ended = once(nft, 'close') as Promise<[number | null]>;
+  ended.catch(() => undefined);
   try {
-    const [code] = (await once(nft, 'close')) as [number | null];
+    let stderr = '';
+    nft.stderr.on('data', (chunk: Buffer) => (stderr = `${stderr}${chunk}`.slice(0, MAX_STDERR)));
+    // nft may exit before it has read everything.
+    nft.stdin.on('error', () => undefined);
+    nft.stdin.end(script);
+    const [code] = await ended;
     if (code !== 0) throw new Error(stderr || `nft ended with ${code ?? 'a signal'}`);
   } catch (error) {
     throw new EngineError(
@@ -58,6 +61,8 @@ async function run(command: readonly [string, ...string[]], script: string): Pro
       'The firewall that keeps servers apart could not be put in place, so nothing is started.',
       { cause: error },
     );
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -69,8 +69,9 @@ export function JobList({ uuid }: { readonly uuid: string }) {
   );
 }
 
-/** How far a job is, and of how much where that is known. */
-function describe({ entries, bytes, total_bytes: total }: FileJob): string {
+/** How far a job is, and of how much where that is known; while it has done nothing, why it waits. */
+function describe({ entries, bytes, total_bytes: total, notes }: FileJob): string {
+  if (bytes === 0 && entries === 0 && notes.length > 0) return notes.join(' ');
   const done = formatBytes(bytes);
   return total === null
     ? text.soFar(entries, done)

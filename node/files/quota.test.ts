@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Quota } from './quota.ts';
+
+const NONE = { bytes: 0, entries: 0 };
+
+function quotaOf(limitEntries: number): Quota {
+  return new Quota({
+    limitMib: () => 0,
+    limitEntries: () => limitEntries,
+    measure: async () => undefined,
+  });
+}
+
+test('counts what is granted and what was used once, until a measurement has seen it', async () => {
+  const quota = quotaOf(10);
+  quota.measured({ bytes: 0, entries: 4, complete: true }, 0);
+  const first = await quota.take({ bytes: 1, entries: 4 });
+  await assert.rejects(quota.take({ bytes: 1, entries: 3 }), /may have 10 files/);
+  // Half of it was not used.
+  first.close({ bytes: 1, entries: 2 });
+  const second = await quota.take({ bytes: 1, entries: 4 });
+  second.close(NONE);
+  second.close(NONE);
+  // It has the two that were used.
+  quota.measured({ bytes: 0, entries: 6, complete: true }, performance.now() + 1);
+  const third = await quota.take({ bytes: 1, entries: 4 });
+  await assert.rejects(quota.take({ bytes: 1, entries: 1 }), /may have 10 files/);
+  // One that runs is counted on, because the measurement may not have seen it.
+  quota.measured({ bytes: 0, entries: 6, complete: true }, performance.now() + 1);
+  await assert.rejects(quota.take({ bytes: 1, entries: 1 }), /may have 10 files/);
+  third.close(NONE);
+  await quota.take({ bytes: 1, entries: 4 });
+});
+
+test('takes as long for the last of many files as for the first', { timeout: 60_000 }, async () => {
+  const quota = quotaOf(1_000_000);
+  quota.measured({ bytes: 0, entries: 0, complete: true }, performance.now());
+  // A second of work; sums that are made anew each time take some minutes.
+  for (let count = 0; count < 200_000; count += 1)
+    (await quota.take({ bytes: 1, entries: 1 })).close({ bytes: 1, entries: 1 });
+});
