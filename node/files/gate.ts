@@ -7,6 +7,7 @@ import {
   RESERVED_NAME,
 } from '@portcullis/core/game-servers/files/path.ts';
 import type { FileRight } from '@portcullis/core/access/server-rights.ts';
+import type { FileAnswer } from '@portcullis/link/messages/files.ts';
 import type { Limiter } from '@portcullis/link/limiter.ts';
 import { Folder, type Name, type Owner } from '../server-folder/folder.ts';
 import type { JobHolder, JobOrder, Jobs, RunningJob } from './jobs.ts';
@@ -53,6 +54,9 @@ export interface Place {
   readonly folder: Folder;
   readonly name: Buffer;
 }
+
+/** An answer, or what waits for it and needs neither the gate nor a slot of the server any more. */
+export type Performed = FileAnswer | (() => Promise<FileAnswer>);
 
 /** The grant for folders of the agent's own, which no quota counts. */
 const FREE: Granted = { close: () => undefined };

@@ -18,28 +18,22 @@ import { Refusal } from '../server-folder/folder.ts';
 import type { ReadyFolder } from '../server-folder/server-folders.ts';
 import { archive } from './archives/pack.ts';
 import { unpack } from './archives/unpack.ts';
-import { Gate, type Holder, type ServerFiles } from './gate.ts';
+import { Gate, type Holder, type Performed, type ServerFiles } from './gate.ts';
 import { Jobs } from './jobs.ts';
 import { deleteFiles, emptyBin, expireBin, listBin, restore } from './operations/bin.ts';
 import { makeFolder, move, setMode } from './operations/change.ts';
-import { read, readTag, write } from './operations/content.ts';
+import { read, write } from './operations/content.ts';
 import { copy } from './operations/copy.ts';
 import { list } from './operations/list.ts';
 import { measureFolder } from './operations/measure.ts';
 import { pull, type PullLimits } from './operations/pull.ts';
 import { search } from './operations/search.ts';
 import { Quota } from './quota.ts';
-import { diskFull, FileRefusal, isDiskFull } from './refusal.ts';
+import { diskFull, FileRefusal, isDiskFull, unknownOperation } from './refusal.ts';
 import type { StreamRoute } from './streams/connect.ts';
-import {
-  describeUpload,
-  dropUpload,
-  expireUploads,
-  fromControl,
-  receiveFile,
-} from './streams/receive.ts';
-import { type FileLinks, makeLink, makeUploadLink } from './streams/links.ts';
-import { sendArchive, sendFile, toControl } from './streams/send.ts';
+import type { FileLinks } from './streams/links.ts';
+import { isStreamOperation, performStream } from './streams/perform.ts';
+import { expireUploads } from './streams/receive.ts';
 import { Transfers } from './streams/transfers.ts';
 import { removeContentBut } from './tree.ts';
 
@@ -97,19 +91,6 @@ const JOB_KINDS = [
   'pull',
 ] as const satisfies readonly FileOperation['kind'][];
 
-/** Operations by which files of any size pass as streams. */
-const STREAM_KINDS = [
-  'tag',
-  'send',
-  'pack',
-  'makeLink',
-  'makeUploadLink',
-  'receive',
-  'outcome',
-  'uploaded',
-  'dropUpload',
-] as const satisfies readonly FileOperation['kind'][];
-
 /** The folder of a server with its settings, or a sentence that says why its files cannot be reached now. */
 export type FindServer = (uuid: string) => ServerSettings | string;
 
@@ -158,9 +139,6 @@ interface Shared
   readonly slots: Limiter;
   readonly sweeps: Limiter;
 }
-
-/** An answer, or what waits for it and needs neither the gate nor a slot of the server any more. */
-type Performed = FileAnswer | (() => Promise<FileAnswer>);
 
 /** The files of all servers of a node: every door calls `run`. */
 export class FileService {
@@ -221,8 +199,8 @@ export class FileService {
   }
 
   /**
-   * Work of a caller that is connected to this node, through a gate of its own, which is open as long as anything holds it. Rejects with
-   * what `refusalOf` words.
+   * Work of a caller that is connected to this node, through a gate of its own, which is open as long as anything holds it.
+   * Rejects with what `refusalOf` words.
    */
   use<T>(
     uuid: string,
@@ -336,7 +314,7 @@ export class FileService {
     untilMs: number,
   ): Promise<Performed> {
     const leftMs = (): number => Math.max(0, untilMs - performance.now());
-    if (isOf(operation, STREAM_KINDS)) return this.#performStream(gate, operation, leftMs);
+    if (isStreamOperation(operation)) return performStream(gate, operation, this.#options, leftMs);
     if (isOf(operation, JOB_KINDS)) return this.#performJob(gate, operation, leftMs);
     switch (operation.kind) {
       case 'list':
@@ -393,37 +371,6 @@ export class FileService {
         return unpack(gate, operation).then(answerJob);
       case 'pull':
         return pull(gate, operation, this.#options.pulls).then(answerJob);
-      default:
-        throw unknownOperation();
-    }
-  }
-
-  #performStream(
-    gate: Gate,
-    operation: FileOperationOf<(typeof STREAM_KINDS)[number]>,
-    leftMs: () => number,
-  ): Promise<Performed> {
-    const { route, links } = this.#options;
-    const { uuid, transfers } = gate.files;
-    switch (operation.kind) {
-      case 'tag':
-        return readTag(gate, operation);
-      case 'send':
-        return sendFile(gate, operation, toControl(route, { uuid, ticket: operation.ticket }));
-      case 'pack':
-        return sendArchive(gate, operation, toControl(route, { uuid, ticket: operation.ticket }));
-      case 'makeLink':
-        return makeLink(gate, operation, links);
-      case 'makeUploadLink':
-        return makeUploadLink(gate, operation, links);
-      case 'receive':
-        return receiveFile(gate, operation, fromControl(route, { uuid, ticket: operation.ticket }));
-      case 'outcome':
-        return Promise.resolve(() => transfers.outcome(operation.id, leftMs()));
-      case 'uploaded':
-        return describeUpload(gate, operation);
-      case 'dropUpload':
-        return dropUpload(gate, operation);
       default:
         throw unknownOperation();
     }
@@ -510,8 +457,4 @@ function isOf<K extends FileOperation['kind']>(
   kinds: readonly K[],
 ): operation is FileOperationOf<K> {
   return (kinds as readonly string[]).includes(operation.kind);
-}
-
-function unknownOperation(): FileRefusal {
-  return new FileRefusal('impossible', 'This node does not know that operation.');
 }
