@@ -15,6 +15,8 @@ import { DiskGuard, type GuardOptions } from './disk/disk-guard.ts';
 import { describeFailure, type Engine, type EngineEvent, withTimeout } from './engine/engine.ts';
 import { FileService, type FileServiceOptions } from './files/service.ts';
 import type { StreamRoute } from './files/streams/connect.ts';
+import { LinkServer, type LinkServerOptions } from './files/streams/link-server.ts';
+import { FileLinks } from './files/streams/links.ts';
 import type { LocalImages } from './images/local-images.ts';
 import type { Journal } from './journal/journal.ts';
 import type { Assignments, ServerRecord } from './journal/record.ts';
@@ -60,6 +62,8 @@ export interface NodeAgentOptions {
   readonly pulls: FileServiceOptions['pulls'];
   /** Where people connect by SFTP; null: nowhere. */
   readonly sftp: Pick<SftpDoorOptions, 'listen' | 'stateDir'> | null;
+  /** Where links to files are served, and the URL of that; null: nowhere. */
+  readonly fileLinks: (Pick<LinkServerOptions, 'listen' | 'tls'> & { readonly url: string }) | null;
 }
 
 /**
@@ -75,9 +79,11 @@ export class NodeAgent {
   readonly #disk: DiskGuard;
   readonly #files: FileService;
   readonly #sftp: SftpDoor | null;
+  readonly #links: FileLinks | null;
+  readonly #linkServer: LinkServer | null;
   #assignments: Assignments | null = null;
   /** Null until the engine has described itself; heartbeats wait for it. */
-  #engine: NodeEngine | null = null;
+  #engine: Omit<NodeEngine, 'fileLinks'> | null = null;
   readonly #pings = new Map<Engine, Promise<boolean>>();
   #reportTimer: NodeJS.Timeout | undefined;
   #compareTimer: NodeJS.Timeout | undefined;
@@ -111,8 +117,10 @@ export class NodeAgent {
       act: (uuid, action, reason) => this.#servers.get(uuid)?.enforceDiskLimit(action, reason),
       onError: (uuid, error) => log.debug({ uuid, error }, 'a server folder was not measured'),
     });
+    const { sftp, fileLinks } = options;
+    this.#links = fileLinks && new FileLinks(fileLinks.url);
     this.#files = this.#createFiles();
-    const { sftp } = options;
+    this.#linkServer = this.#createLinkServer();
     const { onChange } = this.#events;
     this.#sftp =
       sftp && new SftpDoor({ ...sftp, control: this.#control, files: this.#files, onChange, log });
@@ -144,6 +152,12 @@ export class NodeAgent {
     this.#disk.start();
     this.#files.start();
     this.#sftp?.start();
+    this.#linkServer?.start();
+  }
+
+  /** The port of links to files; null: they are not served. */
+  get linkPort(): Promise<number> | null {
+    return this.#linkServer?.listening ?? null;
   }
 
   /** The port of SFTP; null: it is not served. */
@@ -159,6 +173,7 @@ export class NodeAgent {
     this.#unsubscribe();
     // Reports what people did, so before the link.
     await this.#sftp?.stop();
+    await this.#linkServer?.stop();
     const stopped = this.#session.stop();
     await this.#options.link.close();
     await this.#disk.stop();
@@ -183,6 +198,22 @@ export class NodeAgent {
       pulls,
       checkCallers: (callers) => this.#control.filesCheck(callers),
       route,
+      links: this.#links,
+      log,
+    });
+  }
+
+  #createLinkServer(): LinkServer | null {
+    const { fileLinks, log } = this.#options;
+    if (fileLinks === null || this.#links === null) return null;
+    const { listen, tls } = fileLinks;
+    return new LinkServer({
+      listen,
+      tls,
+      onChange: () => this.#events.onChange(),
+      links: this.#links,
+      files: this.#files,
+      checkCallers: (callers) => this.#control.filesCheck(callers),
       log,
     });
   }
@@ -322,6 +353,7 @@ export class NodeAgent {
     const engine = {
       ...this.#engine,
       host: host && { ...host, images: images?.list() ?? [] },
+      fileLinks: this.#links?.isServed ?? false,
     };
     const assigned = new Set(this.#assignments?.servers.map(({ uuid }) => uuid));
     const builds = [...this.#servers.values()]
@@ -402,7 +434,11 @@ export class NodeAgent {
   }
 }
 
-function silentEngine({ kind }: Engine, problem: string, mounts: NodeEngine['mounts']): NodeEngine {
+function silentEngine(
+  { kind }: Engine,
+  problem: string,
+  mounts: NodeEngine['mounts'],
+): Omit<NodeEngine, 'fileLinks'> {
   return {
     kind: kind === 'host' ? 'docker' : kind,
     version: null,

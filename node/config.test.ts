@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CONFIG_VARIABLE, type NodeConfig, parseNetworks, readConfig } from './config.ts';
+import {
+  CONFIG_VARIABLE,
+  type NodeConfig,
+  parseNetworks,
+  readConfig,
+  parseFilesServed,
+} from './config.ts';
 
 const CONFIG: NodeConfig = {
   name: 'node-1',
@@ -15,6 +21,7 @@ const CONFIG: NodeConfig = {
   mounts: [{ path: '/srv/maps', readOnly: true }],
   accounts: { first: 300_000, last: 300_999 },
   sftp: null,
+  files: null,
   onStop: 'end',
 };
 const read = (value: unknown) => readConfig({ [CONFIG_VARIABLE]: JSON.stringify(value) });
@@ -49,4 +56,28 @@ test('accepts only canonical networks as closed networks, because they become pa
   ]);
   for (const wrong of ['10.0.0.1/8', 'example.net', '10.0.0.0/8 }; add rule'])
     assert.throws(() => read({ ...CONFIG, closedNetworks: [wrong] }), /network is invalid/);
+});
+
+test('links to files are served on loopback or a private address alone, for a URL with TLS', () => {
+  const url = 'https://files.node1.example';
+  const NONE = { listen: null, url: null, cert: null, key: null };
+  assert.equal(parseFilesServed(NONE), null);
+  const place = { host: '127.0.0.1', port: 8443, url: `${url}/`, tls: null };
+  assert.deepEqual(parseFilesServed({ ...NONE, listen: '127.0.0.1:8443', url }), place);
+  const tls = { cert: '/a.crt', key: '/a.key' };
+  const open = parseFilesServed({ listen: '443', url, ...tls });
+  assert.deepEqual(open, { host: '::', port: 443, url: `${url}/`, tls });
+  for (const wrong of [
+    { listen: 'off', url },
+    { url },
+    { listen: '127.0.0.1:80' },
+    { listen: '127.0.0.1:80', url, cert: '/a.crt' },
+    { listen: '443', url },
+    { listen: '192.0.2.1:80', url },
+    { listen: '[::]:80', url },
+    { listen: '127.0.0.1:80', url: 'http://files.node1.example' },
+    { listen: '127.0.0.1:80', url: 'https://a:b@files.node1.example' },
+    { listen: '127.0.0.1:80', url: `${url}/?a` },
+  ])
+    assert.throws(() => parseFilesServed({ ...NONE, ...wrong }), JSON.stringify(wrong));
 });

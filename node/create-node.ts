@@ -37,6 +37,8 @@ export interface NodeOptions {
   readonly controlSocket?: string | null;
   /** Where people connect by SFTP; default: nowhere. */
   readonly sftp?: NodeConfig['sftp'];
+  /** Where links to files are served, and the URL of that; default: nowhere. */
+  readonly files?: NodeConfig['files'];
   /** Folders of this host for servers that name them; default: none. */
   readonly mounts?: readonly OfferedMount[];
   /** Networks that pulls from URLs reach beside public ones, and those that they never reach; default: none. */
@@ -78,6 +80,7 @@ export function createNode(options: NodeOptions): NodeAgent {
     mounts,
     purges: new Purges(stateDir, log),
     sftp: options.sftp ? { listen: options.sftp, stateDir } : null,
+    fileLinks: options.files ? linksOf(options.files) : null,
     route: { node: name, socketPath: options.controlSocket ?? null },
     openFolder: (uuid) => folders.openBuilt(uuid),
     pulls: { networks: cidrsOf(options.openNetworks), closed: cidrsOf(options.closedNetworks) },
@@ -88,6 +91,10 @@ export function createNode(options: NodeOptions): NodeAgent {
     },
     createServer: (uuid, record, events) => new Server({ ...shared, ...events }, uuid, record),
   });
+}
+
+function linksOf({ host, port, url, tls }: NonNullable<NodeConfig['files']>) {
+  return { listen: { host, port }, url, tls };
 }
 
 /** Throws on a text that is no network. */

@@ -53,6 +53,7 @@ function configured(t: TestContext, changes: Partial<NodeConfig>): Started {
     mounts: [],
     accounts: DEFAULT_ACCOUNTS,
     sftp: null,
+    files: null,
     onStop: 'leave',
     ...changes,
   };

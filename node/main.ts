@@ -110,6 +110,7 @@ async function startAgent(): Promise<NodeAgent> {
       accounts: isRoot ? config.accounts : null,
       applyConfigFiles: createApplyConfigFiles(),
       sftp: config.sftp,
+      files: config.files,
       mounts: config.mounts,
       openNetworks: config.openNetworks,
       closedNetworks: config.closedNetworks,

@@ -20,6 +20,10 @@ interface NodeOptions {
   readonly dockerHost?: string;
   readonly closedNetworks?: string;
   readonly sftpListen?: string;
+  readonly filesListen?: string;
+  readonly filesUrl?: string;
+  readonly filesCert?: string;
+  readonly filesKey?: string;
   readonly openNetworks?: string;
   readonly imagePull?: string;
   readonly accounts?: string;
@@ -83,6 +87,7 @@ export function addNode(program: Command): void {
     .option('--log-level <level>', 'fatal, error, warn, info or debug')
     .addHelpText('after', HELP)
     .action(runNode);
+  addFilesServed(node);
   addMount(node);
   addJoin(node, 'node', (_file, options: NodeOptions) => runNode(options));
 }
@@ -126,6 +131,21 @@ async function runNode(options: NodeOptions): Promise<void> {
   );
 }
 
+/** The options of links to files on the node. */
+function addFilesServed(node: Command): void {
+  node
+    .option(
+      '--files-listen <[address:]port>',
+      'where one-time links to files are served (default: off)',
+    )
+    .option('--files-url <url>', 'the https URL by which callers reach that')
+    .option(
+      '--files-cert <file>',
+      'PEM certificate of that; without it, a proxy in front speaks TLS',
+    )
+    .option('--files-key <file>', 'PEM key of that');
+}
+
 async function nodeConfig(options: NodeOptions): Promise<NodeConfig> {
   const { readVariable } = await import('@portcullis/control/config/config.ts');
   const dataDir = await dataDirectory(options);
@@ -146,6 +166,7 @@ async function nodeConfig(options: NodeOptions): Promise<NodeConfig> {
     engine: parseEngine(options.engine ?? 'docker'),
     ...(await engineSettings(options)),
     sftp: await sftpListen(options.sftpListen, '2022'),
+    files: await filesServed(options),
     onStop: 'leave',
   };
 }
@@ -198,6 +219,24 @@ export async function sftpListen(
     return parseSftpListen(option ?? (process.env['PORTCULLIS_NODE_SFTP_LISTEN'] || otherwise));
   } catch (error) {
     throw usageError(`--sftp-listen: ${(error as Error).message}`);
+  }
+}
+
+/** Where the node serves links to files, from the options, else from the environment. */
+async function filesServed(options: NodeOptions): Promise<NodeConfig['files']> {
+  const { parseFilesServed } = await import('@portcullis/node/config.ts');
+  const given = (option: string | undefined, name: string): string | null =>
+    option ?? (process.env[`PORTCULLIS_NODE_FILES_${name}`] || null);
+  const [cert, key] = [given(options.filesCert, 'CERT'), given(options.filesKey, 'KEY')];
+  try {
+    return parseFilesServed({
+      listen: given(options.filesListen, 'LISTEN'),
+      url: given(options.filesUrl, 'URL'),
+      cert: cert && resolve(cert),
+      key: key && resolve(key),
+    });
+  } catch (error) {
+    throw usageError(`--files-listen, --files-url: ${(error as Error).message}`);
   }
 }
 

@@ -314,6 +314,7 @@ async function startNode(
       options.dockerHost === undefined ? {} : { dockerHost: options.dockerHost },
     )),
     sftp: await sftpListen(undefined, 'off'),
+    files: null,
     // Docker supervises containers while the node is stopped; nothing supervises plain processes.
     onStop: engine === 'docker' ? 'leave' : 'end',
   };

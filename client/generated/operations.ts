@@ -1874,6 +1874,18 @@ export type FileJobs = {
   readonly data: readonly FileJob[];
 };
 
+/** A link that is good once. */
+export type FileLink = {
+  readonly data: FileLinkData;
+};
+
+export type FileLinkData = {
+  /** On the node itself; a secret. */
+  readonly url: string;
+  /** The time until which it can be used. */
+  readonly expires_at: string;
+};
+
 /** A page of a folder. */
 export type FileList = {
   /** Folders first, then in the order asked for. */
@@ -4827,6 +4839,32 @@ export interface X1Operations {
     headers: 'idempotencyKey';
     result: FilesChanged;
   };
+  /** Make a link for one download. */
+  makeFileLink: {
+    params: { slice: string };
+    query: never;
+    body: {
+  readonly paths: readonly string[];
+  readonly format?: 'zip' | 'tar.gz' | 'tar.zst';
+};
+    headers: never;
+    result: FileLink;
+  };
+  /** Make a link for one upload. */
+  makeUploadLink: {
+    params: { slice: string };
+    query: never;
+    body: {
+  /** The new file; the folders on the way are made when it is whole. Relative to the server’s folder, names separated by `/`; empty is the folder itself. A byte that is no UTF-8 and a control character are each one character from U+EF00 on, as lists have them. */
+  readonly path: string;
+  /** Where the body begins in the file: as many bytes as were received, or 0. */
+  readonly offset: number;
+  /** The size of the whole file. */
+  readonly size: number;
+};
+    headers: 'ifMatch' | 'ifNoneMatch';
+    result: FileLink;
+  };
   /** Make a folder. */
   makeFolder: {
     params: { slice: string };
@@ -6449,6 +6487,8 @@ readFile GET /game-servers/{slice}/files/content
 writeFile PUT /game-servers/{slice}/files/content
 readUpload GET /game-servers/{slice}/files/upload
 abortUpload DELETE! /game-servers/{slice}/files/upload
+makeFileLink POST /game-servers/{slice}/files/links
+makeUploadLink POST /game-servers/{slice}/files/upload/links
 makeFolder POST! /game-servers/{slice}/files/folders
 moveFiles POST! /game-servers/{slice}/files/move
 copyFile POST! /game-servers/{slice}/files/copy

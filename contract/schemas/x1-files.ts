@@ -134,6 +134,23 @@ export const DownloadQuery = Type.Object(
   CLOSED,
 );
 
+export const FileLinkRequest = Type.Object(
+  {
+    paths: Type.Array(path('A file or folder.', 'world'), { minItems: 1, maxItems: MAX_FILES }),
+    format: Type.Optional(choice(['zip', 'tar.gz', 'tar.zst'])),
+  },
+  CLOSED,
+);
+
+export const UploadLinkRequest = Type.Object(UploadQuery.properties, CLOSED);
+
+export const FileLink = object('FileLink', 'A link that is good once.', {
+  data: object('FileLinkData', {
+    url: Type.String({ description: 'On the node itself; a secret.' }),
+    expires_at: timestamp({ description: 'The time until which it can be used.' }),
+  }),
+});
+
 const ENCODINGS = ['utf-8', 'base64'] as const;
 
 export const FileContent = object('FileContent', {

@@ -23,6 +23,8 @@ export interface ServerRow extends ListedServer {
   readonly node: string;
   readonly buildState: BuildState;
   readonly suspended: boolean;
+  /** Whether its node serves links to files. */
+  readonly fileLinks: boolean;
 }
 
 const LISTED = sql.raw(
@@ -46,7 +48,8 @@ export async function loadServer(
   uuid: string,
 ): Promise<ServerRow | null> {
   const { rows } = await sql<ServerRow>`
-    select ${LISTED}, nodes.name as node, game_servers.build_state as "buildState", game_servers.suspended
+    select ${LISTED}, nodes.name as node, game_servers.build_state as "buildState", game_servers.suspended,
+           coalesce((nodes.engine ->> 'fileLinks')::boolean, false) as "fileLinks"
       from game_servers join nodes on nodes.id = game_servers.node_id
      where ${one(caller, uuid)}`.execute(db);
   return rows[0] ?? null;

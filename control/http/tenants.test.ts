@@ -184,6 +184,8 @@ async function victimAt(environment: TestEnvironment, ip: string): Promise<Victi
     changeServerSettings: { name: 'mine' },
     deleteFiles: { paths: ['world'] },
     writeFile: { content: 'mine' },
+    makeFileLink: { paths: ['world'] },
+    makeUploadLink: { path: 'mine', offset: 0, size: 1 },
     makeFolder: { path: 'mine' },
     moveFiles: { moves: [{ from: 'world', to: 'mine' }] },
     copyFile: { from: 'world', to: 'mine' },

@@ -7,7 +7,14 @@ const NODE = { kind: 'node', name: 'node-1' } as const;
 const OTHER = { kind: 'node', name: 'node-2' } as const;
 
 function beat(instance: string): AgentRequest {
-  const engine = { kind: 'fake', version: null, problem: null, host: null, mounts: null } as const;
+  const engine = {
+    kind: 'fake',
+    version: null,
+    problem: null,
+    host: null,
+    mounts: null,
+    fileLinks: false,
+  } as const;
   return { kind: 'node.heartbeat', instance, engine, builds: [], purged: [], sftp: null };
 }
 

@@ -104,6 +104,7 @@ export class GameNode {
       mounts: [],
       accounts: DEFAULT_ACCOUNTS,
       sftp: null,
+      files: null,
       onStop: 'leave',
       ...this.#changes,
     };

@@ -29,6 +29,8 @@ export interface FileHostOptions {
   readonly onDisk?: boolean;
   /** Whether each node serves SFTP. */
   readonly sftp?: boolean;
+  /** The URL that links to files of the node begin with. Default: it serves none. */
+  readonly linkUrl?: string;
   /** Nodes of real programs, on which the test makes servers itself. Default: one node, with the server that does not run. */
   readonly gameNodes?: number;
   /** MiB; default: more than any test writes. */
@@ -68,6 +70,7 @@ export class FileHost {
   readonly sftpPorts: number[] = [];
   #nats: NatsServer | null = null;
   key = '';
+  linkPort = 0;
 
   private constructor(of: {
     readonly db: Db;
@@ -153,6 +156,7 @@ export class FileHost {
       credential: this.#credentials[node],
       stateDir: join(this.#home, node === 0 ? 'node' : nameOf(node)),
       sftpPort: this.#options.sftp === true ? 0 : null,
+      linkUrl: this.#options.linkUrl ?? null,
       hasGames,
     };
     mkdirSync(config.stateDir, { recursive: true });
@@ -161,8 +165,9 @@ export class FileHost {
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
     this.#nodes.set(node, child);
-    const { sftpPort } = await ready(child, config.name);
+    const { sftpPort, linkPort } = await ready(child, config.name);
     this.sftpPorts[node] = sftpPort ?? 0;
+    this.linkPort = linkPort ?? 0;
     if (!hasGames) await this.serving();
   }
 
@@ -262,13 +267,16 @@ async function makeKey(db: Db): Promise<string> {
   return (await db.transaction().execute((tx) => createKey(tx, wanted, actor))).secret;
 }
 
-async function ready(child: ChildProcess, what: string): Promise<{ readonly sftpPort?: number }> {
+interface Ports {
+  readonly sftpPort?: number | null;
+  readonly linkPort?: number | null;
+}
+
+async function ready(child: ChildProcess, what: string): Promise<Ports> {
   const ended = once(child, 'exit').then(([code]) => {
     throw new Error(`${what} ended with ${code}`);
   });
-  const [message] = (await Promise.race([once(child, 'message'), ended])) as [
-    { readonly sftpPort?: number },
-  ];
+  const [message] = (await Promise.race([once(child, 'message'), ended])) as [Ports];
   ended.catch(() => undefined);
   return message;
 }

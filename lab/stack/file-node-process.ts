@@ -13,12 +13,14 @@ interface FileNodeConfig {
   readonly stateDir: string;
   /** The port of SFTP on this host; null: it is not served. */
   readonly sftpPort: number | null;
+  /** Whether links to files are served on this host, and the URL that they begin with; null: they are not. */
+  readonly linkUrl: string | null;
   /** Whether its servers are programs of this host; else they do not run. */
   readonly hasGames: boolean;
 }
 
 const config = JSON.parse(process.env['FILE_NODE'] ?? '') as FileNodeConfig;
-const { name, linkPath, credential, stateDir, sftpPort, hasGames } = config;
+const { name, linkPath, credential, stateDir, sftpPort, linkUrl, hasGames } = config;
 const warn = (fields: object, text: string): void => {
   process.stderr.write(`${text} ${JSON.stringify(fields)}\n`);
 };
@@ -34,9 +36,10 @@ const node = createNode({
   applyConfigFiles: async () => [],
   controlSocket: isRemote(credential) ? null : linkPath,
   sftp: sftpPort === null ? null : { host: '127.0.0.1', port: sftpPort },
+  files: linkUrl === null ? null : { host: '127.0.0.1', port: 0, url: linkUrl, tls: null },
   log: { debug() {}, info() {}, warn, error: warn },
 });
 node.start();
 whenSupervisorGone(() => process.exit(0));
-const port = await node.sftpPort;
-process.send?.({ kind: 'ready', sftpPort: port });
+const ports = { sftpPort: await node.sftpPort, linkPort: await node.linkPort };
+process.send?.({ kind: 'ready', ...ports });

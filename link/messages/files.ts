@@ -136,6 +136,13 @@ const FILE_OPERATIONS = kinds({
   },
   /** Receives a file from an offset on, and gives it its name when it has its size. */
   receive: { path, offset: natural, size: natural, expected: nullable(tag), ticket },
+  /** Makes a link by which a file (`format` null), or an archive, is fetched once from the node itself. */
+  makeLink: {
+    paths: array(path, MAX_FILES_OF_CALL),
+    format: nullable(oneOf(...ARCHIVE_FORMATS)),
+  },
+  /** Makes a link by which the bytes of a file, from an offset on, are sent once to the node itself. */
+  makeUploadLink: { path, offset: natural, size: natural, expected: nullable(tag) },
   /** Waits for the end of what a stream brought. */
   outcome: { id: jobId },
   /** How much of a file was received. */
@@ -295,6 +302,7 @@ export const FILE_ANSWERS = kinds({
     ),
   },
   receiving: {},
+  linked: { url: matching(/^https?:\/\/[\x21-\x7e]{1,1000}$/, 'a URL'), expiresAtMs: moment },
   /** `size` null: nothing was received. `isOpen`: the stream has not ended. */
   received: { received: natural, size: nullable(natural), isWhole: boolean, isOpen: boolean },
   job: { job },

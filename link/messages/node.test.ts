@@ -90,7 +90,14 @@ const BUILD: ServerBuild = {
 const BEAT: NodeHeartbeat = {
   kind: 'node.heartbeat',
   instance: 'one',
-  engine: { kind: 'docker', version: '20.10', problem: null, host: null, mounts: null },
+  engine: {
+    kind: 'docker',
+    version: '20.10',
+    problem: null,
+    host: null,
+    mounts: null,
+    fileLinks: true,
+  },
   builds: [BUILD],
   purged: [],
   sftp: {

@@ -110,6 +110,8 @@ const engine = object({
   ),
   /** Folders of its host that it offers to servers. Null: an older agent, which knows neither mounts nor a limit of 0. */
   mounts: withDefault(nullable(array(object({ path, readOnly: boolean }), MAX_MOUNTS)), null),
+  /** Whether it serves links to files now. Older agents do not say it, and know no links. */
+  fileLinks: withDefault(boolean, false),
 });
 export type NodeEngine = Static<typeof engine>;
 

@@ -7,11 +7,13 @@ import {
   RESERVED_NAME,
 } from '@portcullis/core/game-servers/files/path.ts';
 import type { FileRight } from '@portcullis/core/access/server-rights.ts';
+import type { FileAnswer } from '@portcullis/link/messages/files.ts';
 import type { Limiter } from '@portcullis/link/limiter.ts';
 import { Folder, type Name, type Owner } from '../server-folder/folder.ts';
-import type { JobOrder, Jobs, RunningJob } from './jobs.ts';
+import type { JobHolder, JobOrder, Jobs, RunningJob } from './jobs.ts';
 import type { Granted, Quota } from './quota.ts';
-import type { Transfers } from './streams/transfers.ts';
+import type { StreamEnd } from './streams/connect.ts';
+import type { Received, Transfers } from './streams/transfers.ts';
 import { aboutPath, FileRefusal, notFound } from './refusal.ts';
 import { TreeWalk } from './tree.ts';
 
@@ -53,6 +55,9 @@ export interface Place {
   readonly name: Buffer;
 }
 
+/** An answer, or what waits for it and needs neither the gate nor a slot of the server any more. */
+export type Performed = FileAnswer | (() => Promise<FileAnswer>);
+
 /** The grant for folders of the agent's own, which no quota counts. */
 const FREE: Granted = { close: () => undefined };
 /** Entries that one check of a folder for denied files looks at. */
@@ -66,7 +71,8 @@ const MAX_CHECKED = 100_000;
 export class Gate {
   readonly files: ServerFiles;
   readonly #root: Folder;
-  readonly #caller: string | null;
+  /** Names the caller to control; null: control is not asked. */
+  readonly caller: string | null;
   #rights: ReadonlySet<FileRight>;
   readonly #opened: Folder[] = [];
   readonly #work = new Map<WorkFolder, Folder>();
@@ -76,7 +82,7 @@ export class Gate {
     this.files = files;
     this.#root = root;
     this.#rights = rights;
-    this.#caller = caller;
+    this.caller = caller;
   }
 
   static async open(files: ServerFiles, holder: Holder): Promise<Gate> {
@@ -108,15 +114,28 @@ export class Gate {
     work: (job: RunningJob) => Promise<void>,
   ): string {
     for (const right of order.rights) this.require(right);
-    const holder = {
-      caller: this.#caller,
-      narrow: (rights: ReadonlySet<FileRight>): void => {
+    const { id, ended } = this.files.jobs.begin({ ...order, holder: this.#holder() }, work);
+    this.hold(ended);
+    return id;
+  }
+
+  /** Begins a stream, which keeps the gate open beyond the call. One to the caller itself ends with this right. */
+  beginStream(
+    { id, isDirect }: StreamEnd,
+    { key, right }: { readonly key: string | null; readonly right: FileRight },
+    work: (signal: AbortSignal) => Promise<Received | null>,
+  ): void {
+    const watch = isDirect ? { holder: this.#holder(), right } : null;
+    this.hold(this.files.transfers.begin(id, key, work, watch));
+  }
+
+  #holder(): JobHolder {
+    return {
+      caller: this.caller,
+      narrow: (rights) => {
         this.#rights = rights;
       },
     };
-    const { id, ended } = this.files.jobs.begin({ ...order, holder }, work);
-    this.hold(ended);
-    return id;
   }
 
   require(right: FileRight): void {

@@ -44,3 +44,7 @@ export function aboutPath(path: string, error: unknown): unknown {
 export function notFound(path: string, cause?: unknown): FileRefusal {
   return new FileRefusal('not_found', `There is no ${path === '' ? '/' : path}.`, { cause });
 }
+
+export function unknownOperation(): FileRefusal {
+  return new FileRefusal('impossible', 'This node does not know that operation.');
+}

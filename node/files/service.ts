@@ -18,21 +18,22 @@ import { Refusal } from '../server-folder/folder.ts';
 import type { ReadyFolder } from '../server-folder/server-folders.ts';
 import { archive } from './archives/pack.ts';
 import { unpack } from './archives/unpack.ts';
-import { Gate, type Holder, type ServerFiles } from './gate.ts';
+import { Gate, type Holder, type Performed, type ServerFiles } from './gate.ts';
 import { Jobs } from './jobs.ts';
 import { deleteFiles, emptyBin, expireBin, listBin, restore } from './operations/bin.ts';
 import { makeFolder, move, setMode } from './operations/change.ts';
-import { read, readTag, write } from './operations/content.ts';
+import { read, write } from './operations/content.ts';
 import { copy } from './operations/copy.ts';
 import { list } from './operations/list.ts';
 import { measureFolder } from './operations/measure.ts';
 import { pull, type PullLimits } from './operations/pull.ts';
 import { search } from './operations/search.ts';
 import { Quota } from './quota.ts';
-import { diskFull, FileRefusal, isDiskFull } from './refusal.ts';
+import { diskFull, FileRefusal, isDiskFull, unknownOperation } from './refusal.ts';
 import type { StreamRoute } from './streams/connect.ts';
-import { describeUpload, dropUpload, expireUploads, receiveFile } from './streams/receive.ts';
-import { sendArchive, sendFile } from './streams/send.ts';
+import type { FileLinks } from './streams/links.ts';
+import { isStreamOperation, performStream } from './streams/perform.ts';
+import { expireUploads } from './streams/receive.ts';
 import { Transfers } from './streams/transfers.ts';
 import { removeContentBut } from './tree.ts';
 
@@ -90,17 +91,6 @@ const JOB_KINDS = [
   'pull',
 ] as const satisfies readonly FileOperation['kind'][];
 
-/** Operations by which files of any size pass as streams. */
-const STREAM_KINDS = [
-  'tag',
-  'send',
-  'pack',
-  'receive',
-  'outcome',
-  'uploaded',
-  'dropUpload',
-] as const satisfies readonly FileOperation['kind'][];
-
 /** The folder of a server with its settings, or a sentence that says why its files cannot be reached now. */
 export type FindServer = (uuid: string) => ServerSettings | string;
 
@@ -130,11 +120,13 @@ export interface FileServiceOptions {
   readonly callersAtOnce?: number;
   /** How streams reach control. */
   readonly route: StreamRoute;
+  /** Links to this node; null: it has no public URL. */
+  readonly links: FileLinks | null;
   readonly log: Log;
 }
 
 export interface FileActivity {
-  readonly door: 'link' | 'sftp';
+  readonly door: 'link' | 'sftp' | 'url';
   readonly operation: string;
   readonly path?: string;
   readonly outcome: string;
@@ -147,9 +139,6 @@ interface Shared
   readonly slots: Limiter;
   readonly sweeps: Limiter;
 }
-
-/** An answer, or what waits for it and needs neither the gate nor a slot of the server any more. */
-type Performed = FileAnswer | (() => Promise<FileAnswer>);
 
 /** The files of all servers of a node: every door calls `run`. */
 export class FileService {
@@ -210,16 +199,16 @@ export class FileService {
   }
 
   /**
-   * Work of a session that stays connected, through a gate of its own, which is open as long as anything holds it. Rejects with
-   * what `refusalOf` words.
+   * Work of a caller that is connected to this node, through a gate of its own, which is open as long as anything holds it.
+   * Rejects with what `refusalOf` words.
    */
   use<T>(
     uuid: string,
-    rights: ReadonlySet<FileRight>,
+    { rights, caller = null }: Pick<Holder, 'rights'> & Partial<Holder>,
     work: (gate: Gate) => Promise<T>,
   ): Promise<T> {
     return this.#shared(uuid).slots.run(async () => {
-      const gate = await this.#open(uuid, { rights, caller: null });
+      const gate = await this.#open(uuid, { rights, caller });
       try {
         return await work(gate);
       } finally {
@@ -252,8 +241,8 @@ export class FileService {
 
   async #check(): Promise<void> {
     const { callersAtOnce = MAX_CHECKED_CALLERS } = this.#options;
-    const all = [...this.#servers].flatMap(([server, { jobs }]) =>
-      jobs.callers.map((caller) => ({ server, caller })),
+    const all = [...this.#servers].flatMap(([server, { jobs, transfers }]) =>
+      [...new Set([...jobs.callers, ...transfers.callers])].map((caller) => ({ server, caller })),
     );
     for (let at = 0; at < all.length; at += callersAtOnce)
       await this.#checkPage(all.slice(at, at + callersAtOnce));
@@ -263,8 +252,11 @@ export class FileService {
   async #checkPage(callers: readonly CallerOnServer[]): Promise<void> {
     try {
       const rights = await this.#options.checkCallers(callers);
-      for (const [index, { server, caller }] of callers.entries())
-        this.#servers.get(server)?.jobs.narrow(caller, new Set(rights[index]));
+      for (const [index, { server, caller }] of callers.entries()) {
+        const own = new Set(rights[index]);
+        this.#servers.get(server)?.jobs.narrow(caller, own);
+        this.#servers.get(server)?.transfers.narrow(caller, own);
+      }
     } catch (error) {
       this.#options.log.debug({ error }, 'the rights of running jobs were not checked');
     }
@@ -322,7 +314,7 @@ export class FileService {
     untilMs: number,
   ): Promise<Performed> {
     const leftMs = (): number => Math.max(0, untilMs - performance.now());
-    if (isOf(operation, STREAM_KINDS)) return this.#performStream(gate, operation, leftMs);
+    if (isStreamOperation(operation)) return performStream(gate, operation, this.#options, leftMs);
     if (isOf(operation, JOB_KINDS)) return this.#performJob(gate, operation, leftMs);
     switch (operation.kind) {
       case 'list':
@@ -379,33 +371,6 @@ export class FileService {
         return unpack(gate, operation).then(answerJob);
       case 'pull':
         return pull(gate, operation, this.#options.pulls).then(answerJob);
-      default:
-        throw unknownOperation();
-    }
-  }
-
-  #performStream(
-    gate: Gate,
-    operation: FileOperationOf<(typeof STREAM_KINDS)[number]>,
-    leftMs: () => number,
-  ): Promise<Performed> {
-    const { route } = this.#options;
-    const { transfers } = gate.files;
-    switch (operation.kind) {
-      case 'tag':
-        return readTag(gate, operation);
-      case 'send':
-        return sendFile(gate, operation, route);
-      case 'pack':
-        return sendArchive(gate, operation, route);
-      case 'receive':
-        return receiveFile(gate, operation, route);
-      case 'outcome':
-        return Promise.resolve(() => transfers.outcome(operation.id, leftMs()));
-      case 'uploaded':
-        return describeUpload(gate, operation);
-      case 'dropUpload':
-        return dropUpload(gate, operation);
       default:
         throw unknownOperation();
     }
@@ -492,8 +457,4 @@ function isOf<K extends FileOperation['kind']>(
   kinds: readonly K[],
 ): operation is FileOperationOf<K> {
   return (kinds as readonly string[]).includes(operation.kind);
-}
-
-function unknownOperation(): FileRefusal {
-  return new FileRefusal('impossible', 'This node does not know that operation.');
 }

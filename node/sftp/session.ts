@@ -166,7 +166,7 @@ export class SftpSession {
   }
 
   #use<T>(work: (gate: Gate) => Promise<T>): Promise<T> {
-    return this.#files.use(this.ref.server, this.#rights, work);
+    return this.#files.use(this.ref.server, { rights: this.#rights }, work);
   }
 
   async #openFile(text: string, flags: number): Promise<SftpResult> {

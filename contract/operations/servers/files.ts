@@ -56,6 +56,19 @@ function changes(schema: TSchema, example: unknown, problems: readonly ProblemCo
   } as const;
 }
 
+/** The answer to who makes a link. It is a secret, so no answer is kept for a repeated request. */
+const LINKED = {
+  description: 'Made by the node.',
+  schema: schemas.FileLink,
+  headers: RATE_HEADERS,
+  example: {
+    data: {
+      url: 'https://files.node1.example/files/0000000000000000000000000000000000000000000',
+      expires_at: '2026-11-21T02:05:00+00:00',
+    },
+  },
+} as const;
+
 /** The media type of any file, which no browser shows. */
 const BYTES = 'application/octet-stream';
 const AT = '2026-11-21T02:00:00+00:00';
@@ -229,6 +242,35 @@ export const X1_FILE_ENDPOINTS = [
         bytes: ['application/zip', 'application/gzip', 'application/zstd'],
         headers: [...RATE_HEADERS, 'Content-Disposition'],
       },
+    },
+  },
+  {
+    ...post,
+    requestHeaders: [],
+    idempotent: false,
+    operationId: 'makeFileLink',
+    path: '/game-servers/{slice}/files/links',
+    summary: 'Make a link for one download',
+    description:
+      'A link to the node itself, which answers one `GET`, of a file also with `Range` and `If-Range`; refused where the node serves no links. With a format an archive, without it one file. Good once, for 5 minutes, and only as long as the caller may read the files.',
+    body: schemas.FileLinkRequest,
+    bodyExamples: { world: { paths: ['world'], format: 'zip' } },
+    responses: { ...refusals(COMMON, REFUSED, WITH_BODY), 200: LINKED },
+  },
+  {
+    ...post,
+    requestHeaders: ['If-Match', 'If-None-Match'],
+    idempotent: false,
+    operationId: 'makeUploadLink',
+    path: '/game-servers/{slice}/files/upload/links',
+    summary: 'Make a link for one upload',
+    description:
+      'A link to the node itself, which takes one `PUT` of the bytes of the file from `offset` on, as the upload by control does, and answers the same; refused where the node serves no links. Good once, for 5 minutes, and only as long as the caller may write the file. An upload that breaks off goes on by another link.',
+    body: schemas.UploadLinkRequest,
+    bodyExamples: { map: { path: 'plugins/map.jar', offset: 0, size: 20_480 } },
+    responses: {
+      ...refusals(COMMON, REFUSED, WITH_BODY, ['precondition_failed']),
+      200: LINKED,
     },
   },
   {

@@ -4,6 +4,7 @@ import type {
   FileAnswer,
   FileAnswerOf,
   FileOperation,
+  FileOperationOf,
   FileRefusalCode,
 } from '@portcullis/link/messages/files.ts';
 import { type Caller, keyActor, rightsOn } from '../../access/index.ts';
@@ -62,6 +63,19 @@ export async function changeFiles<K extends Answered['kind']>(
   const answer = await askNode(calls, call, server, operation);
   await attempt.close(outcomeOf(answer));
   return expectAnswer(kind, answer);
+}
+
+/** Lets the node make a link to itself. One of an earlier version knows none, and would not answer. */
+export async function makeLink(
+  calls: NodeCalls,
+  db: Reader,
+  call: ServerCall & Writing<Caller>,
+  operationOf: () => FileOperationOf<'makeLink' | 'makeUploadLink'>,
+): Promise<FileAnswerOf<'linked'>> {
+  const { fileLinks } = await loadReady(db, call);
+  if (!fileLinks)
+    throw conflict('The node of the server serves no links: send and receive files by control.');
+  return changeFiles(calls, db, call, 'linked', operationOf);
 }
 
 /** Audits a change before the node is asked for it. */
@@ -179,6 +193,8 @@ const ACTIONS = {
   pack: 'files.download',
   receive: 'files.upload',
   outcome: 'files.upload',
+  makeLink: 'files.link',
+  makeUploadLink: 'files.upload-link',
   uploaded: 'files.upload',
   dropUpload: 'files.abort-upload',
 } as const satisfies Readonly<Record<FileOperation['kind'], string>>;

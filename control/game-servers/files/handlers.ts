@@ -3,12 +3,20 @@ import { MAX_CONTENT_BYTES } from '@portcullis/contract/schemas/x1-files.ts';
 import type { CallOf, Handlers } from '../../http/operations/handlers.ts';
 import { invalidValue, Problem } from '../../problem.ts';
 import type { NodeCalls } from '../nodes/calls.ts';
-import { changeFiles, readFiles } from './ask.ts';
+import { changeFiles, makeLink, readFiles } from './ask.ts';
 import { expectedOf, IN_QUERY, pathOf } from './input.ts';
 import { receiveFile } from './receive.ts';
 import { sendArchive, sendFile } from './send.ts';
 import type { FileStreams } from './streams.ts';
-import { changedView, contentView, deletedView, entryView, jobView, uploadView } from './views.ts';
+import {
+  changedView,
+  contentView,
+  deletedView,
+  entryView,
+  jobView,
+  linkView,
+  uploadView,
+} from './views.ts';
 
 /** The x1 operations on the files of a game server. */
 export type FileHandlers = Pick<
@@ -16,6 +24,8 @@ export type FileHandlers = Pick<
   | 'listFiles'
   | 'readFile'
   | 'writeFile'
+  | 'makeFileLink'
+  | 'makeUploadLink'
   | 'makeFolder'
   | 'moveFiles'
   | 'copyFile'
@@ -45,6 +55,7 @@ export function createFileHandlers(calls: NodeCalls, streams: FileStreams): File
     ...createReads(calls),
     ...createContent(calls, streams),
     ...createUploads(calls, streams),
+    ...createLinks(calls),
     ...createChanges(calls),
     ...createJobs(calls),
     ...createBeginnings(calls),
@@ -141,6 +152,34 @@ function createUploads(calls: NodeCalls, streams: FileStreams) {
     },
     async downloadFiles(call, db) {
       return sendArchive({ calls, streams, db }, call);
+    },
+  } satisfies Partial<FileHandlers>;
+}
+
+function createLinks(calls: NodeCalls) {
+  return {
+    async makeFileLink(call, db) {
+      const link = await makeLink(calls, db, call, () => ({
+        kind: 'makeLink',
+        paths: pathsOf(call.body.paths),
+        format: call.body.format ?? null,
+      }));
+      return { status: 200, body: { data: linkView(link) } };
+    },
+    async makeUploadLink(call, db) {
+      const path = () => pathOf(call.body.path, { pointer: '/path' });
+      const { offset, size } = call.body;
+      if (offset > size)
+        throw invalidValue('The offset', { pointer: '/offset' }, 'is behind the end of the file');
+      const expected = await expectedOf(calls, db, call, path);
+      const link = await makeLink(calls, db, call, () => ({
+        kind: 'makeUploadLink',
+        path: path(),
+        offset,
+        size,
+        expected,
+      }));
+      return { status: 200, body: { data: linkView(link) } };
     },
   } satisfies Partial<FileHandlers>;
 }

@@ -1,5 +1,4 @@
 import { formatPath, parsePath } from '@portcullis/core/game-servers/files/path.ts';
-import type { FileRange } from '@portcullis/link/messages/files.ts';
 import type { Reader } from '../../db/database.ts';
 import { sameState } from '../../http/operations/etag.ts';
 import { invalidValue, Problem } from '../../problem.ts';
@@ -41,18 +40,4 @@ export async function expectedOf(
   const tag = await readTag(calls, db, call, path);
   if (tag !== null && sameState(ifMatch, tag)) return tag;
   throw new Problem('precondition_failed', `${path()} was changed since it was read.`);
-}
-
-const RANGE = /^bytes=(\d{0,15})-(\d{0,15})$/;
-
-/** The part of a file that a `Range` header names; null for several parts, and for what is no range of bytes. */
-export function rangeOf(header: string | null): FileRange | null {
-  const [, start = '', end = ''] = RANGE.exec(header?.replaceAll(' ', '') ?? '') ?? [];
-  if (start === '' && end === '') return null;
-  const range = {
-    start: start === '' ? null : Number(start),
-    end: end === '' ? null : Number(end),
-  };
-  const isReversed = range.start !== null && range.end !== null && range.end < range.start;
-  return isReversed ? null : range;
 }

@@ -1,17 +1,20 @@
 import { pipeline, Readable, Transform } from 'node:stream';
-import type { FileAnswerOf } from '@portcullis/link/messages/files.ts';
-import { bytesTag, namesTag } from '../../http/operations/etag.ts';
+import {
+  headOfArchive,
+  headOfFile,
+  rangeOf,
+} from '@portcullis/core/game-servers/files/download-headers.ts';
+import { bytesTag } from '@portcullis/link/file-tags.ts';
+import { namesTag } from '../../http/operations/etag.ts';
 import type { CallOf } from '../../http/operations/handlers.ts';
-import type { BytesAnswer, ReplyHeaders } from '../../http/operations/operation.ts';
+import type { BytesAnswer } from '../../http/operations/operation.ts';
 import { streamTurns } from '../../http/streams/turns.ts';
 import type { ServerCall } from '../require-server.ts';
 import type { ServerRow } from '../store.ts';
 import { askNode, expectAnswer, loadReady } from './ask.ts';
-import { IN_QUERY, pathOf, rangeOf } from './input.ts';
+import { IN_QUERY, pathOf } from './input.ts';
 import { lost, openedStream, type Streaming } from './opened.ts';
 import type { ExpectedStream, NodeStream } from './streams.ts';
-
-type SentFile = NonNullable<FileAnswerOf<'sending'>['file']>;
 
 /** Sends a file, or the part of it that `Range` names, as it comes from the node. */
 export async function sendFile(of: Streaming, call: CallOf<'readFile'>): Promise<BytesAnswer> {
@@ -24,15 +27,14 @@ export async function sendFile(of: Streaming, call: CallOf<'readFile'>): Promise
     const asked = await askNode(of.calls, call, server, { kind: 'send', path, range, ticket });
     const { file } = expectAnswer('sending', asked);
     if (file === null) throw new Error('a node sends an archive for a file');
-    const head = headOf(path, file);
     const etag = bytesTag(file.tag);
+    const { status, headers } = headOfFile(path, etag, file);
     if (call.ifNoneMatch !== null && namesTag(call.ifNoneMatch, etag)) {
       stream.close();
       return { status: 304, headers: { etag }, bytes: null };
     }
-    const status = file.length === file.size ? 200 : 206;
     const bytes = await bytesOf(of, call, server, stream, file.length);
-    return { status, headers: head, bytes };
+    return { status, headers, bytes };
   } catch (error) {
     stream.close();
     throw error;
@@ -52,10 +54,8 @@ export async function sendArchive(
     const { ticket } = stream;
     const asked = await askNode(of.calls, call, server, { kind: 'pack', paths, format, ticket });
     expectAnswer('sending', asked);
-    const name = `${paths.length === 1 ? nameOf(paths[0] ?? '') : 'files'}.${format}`;
-    const headers = { ...DOWNLOADED, ...named(name), 'content-type': ARCHIVE_TYPES[format] };
     const bytes = await bytesOf(of, call, server, stream, null);
-    return { status: 200, headers, bytes };
+    return { status: 200, headers: headOfArchive(paths, format), bytes };
   } catch (error) {
     stream.close();
     throw error;
@@ -85,48 +85,6 @@ async function isRangeMeant(
   const server = await loadReady(db, call);
   const { tag } = expectAnswer('tagged', await askNode(calls, call, server, { kind: 'tag', path }));
   return tag !== null && call.ifRange === bytesTag(tag);
-}
-
-/** A page of the portal's own origin must not run what a game server holds. */
-const DOWNLOADED: ReplyHeaders = {
-  'x-content-type-options': 'nosniff',
-  'content-security-policy': "sandbox; default-src 'none'",
-  // Reverse proxies pass it on as it comes.
-  'x-accel-buffering': 'no',
-};
-
-const ARCHIVE_TYPES = {
-  zip: 'application/zip',
-  'tar.gz': 'application/gzip',
-  'tar.zst': 'application/zstd',
-} as const;
-
-function headOf(path: string, { tag, size, modifiedAtMs, offset, length }: SentFile): ReplyHeaders {
-  const isPart = length !== size;
-  return {
-    ...DOWNLOADED,
-    ...named(nameOf(path)),
-    'content-type': 'application/octet-stream',
-    'content-length': String(length),
-    'accept-ranges': 'bytes',
-    'last-modified': new Date(modifiedAtMs).toUTCString(),
-    etag: bytesTag(tag),
-    ...(isPart && { 'content-range': `bytes ${offset}-${offset + length - 1}/${size}` }),
-  };
-}
-
-function nameOf(path: string): string {
-  return path.slice(path.lastIndexOf('/') + 1) || 'files';
-}
-
-/** RFC 6266: the name in ASCII for old clients, and as it is. */
-function named(name: string): ReplyHeaders {
-  const plain = name.replaceAll(/[^\x20-\x7e]|["\\%]/g, '_');
-  const whole = encodeURIComponent(name.toWellFormed()).replaceAll(
-    /['()*]/g,
-    (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
-  return { 'content-disposition': `attachment; filename="${plain}"; filename*=UTF-8''${whole}` };
 }
 
 /** Bytes that wait between the two connections. */

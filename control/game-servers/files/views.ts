@@ -55,6 +55,10 @@ export function jobView({ startedAtMs, ...job }: FileJob) {
   };
 }
 
+export function linkView({ url, expiresAtMs }: FileAnswerOf<'linked'>) {
+  return { url, expires_at: momentView(expiresAtMs) };
+}
+
 function momentView(ms: number): string {
   return timeView(new Date(ms));
 }

@@ -28,6 +28,8 @@ export class TestNode {
   host: NodeEngine['host'] = null;
   /** Folders that it offers; null: it is an older one. */
   mounts: NodeEngine['mounts'] = [];
+  /** Whether it serves links to files. */
+  fileLinks = false;
   /** Deleted servers whose files it reports as gone. */
   purged: readonly string[] = [];
   /** Its SFTP server. */
@@ -72,7 +74,14 @@ export class TestNode {
     return this.say({
       kind: 'node.heartbeat',
       instance: this.instance,
-      engine: { kind: 'fake', version: '1', problem: null, host: this.host, mounts: this.mounts },
+      engine: {
+        kind: 'fake',
+        version: '1',
+        problem: null,
+        host: this.host,
+        mounts: this.mounts,
+        fileLinks: this.fileLinks,
+      },
       purged: this.purged,
       sftp: this.sftp,
       builds: builds.map((build) => ({

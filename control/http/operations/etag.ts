@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { tagDigest as digest } from '@portcullis/link/file-tags.ts';
 
 /**
  * The strong entity tag of a representation. `state`: the part that a later write depends on, which `If-Match` compares
@@ -6,11 +6,6 @@ import { hash } from 'node:crypto';
  */
 export function entityTag(payload: string | Buffer, state?: string): string {
   return state === undefined ? `"${digest(payload)}"` : `"${digest(state)}.${digest(payload)}"`;
-}
-
-/** The strong entity tag of the plain bytes of a file in this state. */
-export function bytesTag(state: string): string {
-  return `"${digest(state)}.bytes"`;
 }
 
 /** Whether an `If-Match` header allows a write to the state with this tag. `*` needs any state at all. */
@@ -51,8 +46,4 @@ export function takesGzip(header: string | string[] | undefined): boolean {
 
 function listTags(header: string): string[] {
   return header.match(/\*|(?:W\/)?"[^"]*"/g) ?? [];
-}
-
-function digest(text: string | Buffer): string {
-  return hash('sha256', text, 'base64url').slice(0, 27);
 }

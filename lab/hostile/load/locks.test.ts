@@ -181,7 +181,14 @@ async function operationsOf(environment: TestEnvironment): Promise<readonly Oper
     await recordHeartbeat(db, {
       name: 'node-1',
       instance,
-      engine: { kind: 'docker', version: '1', problem: null, host: null, mounts: [] },
+      engine: {
+        kind: 'docker',
+        version: '1',
+        problem: null,
+        host: null,
+        mounts: [],
+        fileLinks: false,
+      },
       builds: [],
       purged: [],
       sftp: null,

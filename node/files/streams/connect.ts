@@ -25,6 +25,14 @@ export interface StreamOf {
   readonly ticket: StreamTicket;
 }
 
+/** The other end of a stream. */
+export interface StreamEnd {
+  /** Names the stream. */
+  readonly id: string;
+  /** Whether it is the caller itself, whose rights the node checks as long as it runs; else control does. */
+  readonly isDirect: boolean;
+}
+
 /**
  * Sends bytes to the replica that waits for them. `length` null: as many as there are, of an archive. Each part of a file has
  * memory of its own, which is freed when it is sent; those of an archive may be constants of a library.

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
-import { Writable } from 'node:stream';
+import { type Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import type { FileRight } from '@portcullis/core/access/server-rights.ts';
 import { type FilePath, formatPath } from '@portcullis/core/game-servers/files/path.ts';
 import type { FileAnswerOf, FileOperationOf } from '@portcullis/link/messages/files.ts';
 import { releaseBytes } from '@portcullis/link/release-bytes.ts';
@@ -11,7 +12,7 @@ import { exists, NEW_MODE, present, publishFile, requireExpected } from '../oper
 import { pathOf } from '../operations/list.ts';
 import type { Granted, Quota } from '../quota.ts';
 import { FileRefusal } from '../refusal.ts';
-import { receiveStream, type StreamRoute } from './connect.ts';
+import { receiveStream, type StreamEnd, type StreamOf, type StreamRoute } from './connect.ts';
 import type { Received } from './transfers.ts';
 
 /** An upload that nobody goes on with is removed after this time. */
@@ -21,17 +22,34 @@ const WINDOW_BYTES = 16 * 1024 * 1024;
 const BUFFER_BYTES = 1024 * 1024;
 const NOTHING = { bytes: 0, entries: 0 };
 
+/** Where the bytes of an upload come from. */
+export interface Origin extends StreamEnd {
+  receive(signal: AbortSignal): Promise<Readable>;
+}
+
+/** The replica of control that waits with a ticket. */
+export function fromControl(route: StreamRoute, of: StreamOf): Origin {
+  return {
+    id: of.ticket.id,
+    isDirect: false,
+    receive: (signal) => receiveStream(route, of, signal),
+  };
+}
+
+/** A file, or the rest of it, that is sent to the node. */
+export type Upload = Omit<FileOperationOf<'receive'>, 'kind' | 'ticket'>;
+
 /** Begins to receive a file from an offset on. What arrives stays in the work folder until the file is whole. */
 export async function receiveFile(
   gate: Gate,
-  operation: FileOperationOf<'receive'>,
-  route: StreamRoute,
+  operation: Upload,
+  from: Origin,
 ): Promise<FileAnswerOf<'receiving'>> {
   const path = pathOf(operation.path);
-  const { uuid, transfers, quota } = gate.files;
-  const { offset, size, ticket } = operation;
+  const { transfers, quota } = gate.files;
+  const { offset, size } = operation;
   transfers.requireRoom();
-  await requireWritable(gate, path, operation.expected);
+  const right = await requireWritable(gate, path, operation.expected);
   const key = keyOf(path);
   await transfers.end(key);
   const uploads = await gate.work('uploads');
@@ -46,7 +64,7 @@ export async function receiveFile(
   const work = async (signal: AbortSignal): Promise<Received> => {
     const sink = new UploadSink(handle, quota, { offset, size });
     try {
-      const source = await receiveStream(route, { uuid, ticket }, signal);
+      const source = await from.receive(signal);
       await pipeline(source, sink.asStream(), { signal });
       if (sink.received === size) await finish(gate, { path, handle, uploads, key }, operation);
       return { received: sink.received, size, isWhole: sink.received === size };
@@ -55,7 +73,7 @@ export async function receiveFile(
       await handle.close();
     }
   };
-  gate.hold(transfers.begin(ticket.id, key, work));
+  gate.beginStream(from, { key, right }, work);
   return { kind: 'receiving' };
 }
 
@@ -101,21 +119,26 @@ export async function expireUploads(gate: Gate, nowMs: number): Promise<void> {
   }
 }
 
-/** Throws unless the caller may write a file at this path as it is now. */
-async function requireWritable(gate: Gate, path: FilePath, expected: string | null): Promise<void> {
+/** The right by which the caller may write a file at this path as it is now. Throws a refusal without it. */
+export async function requireWritable(
+  gate: Gate,
+  path: FilePath,
+  expected: string | null,
+): Promise<FileRight> {
   const isThere = await exists(gate, path);
   if (!isThere) {
     gate.require('file.create');
     gate.requireAllowed(path);
     if (expected !== null && expected !== 'absent')
       throw new FileRefusal('changed', `${formatPath(path)} is gone.`);
-    return;
+    return 'file.create';
   }
   const place = await gate.place(path, 'file.update');
   await gate.about(path, async () => {
     await present(place);
     await requireExpected(gate, place, expected);
   });
+  return 'file.update';
 }
 
 /** Names the upload of a path in the work folder, beside the size of the whole file. */
@@ -147,7 +170,7 @@ async function removeUploads(uploads: Folder, key: string): Promise<void> {
 async function openUpload(
   uploads: Folder,
   key: string,
-  { path, offset, size }: FileOperationOf<'receive'>,
+  { path, offset, size }: Upload,
 ): Promise<FileHandle> {
   if (offset === 0) {
     await removeUploads(uploads, key);
@@ -175,7 +198,7 @@ interface WholeUpload {
 async function finish(
   gate: Gate,
   { path, handle, uploads, key }: WholeUpload,
-  { size, expected }: FileOperationOf<'receive'>,
+  { size, expected }: Upload,
 ): Promise<void> {
   const isNew = !(await exists(gate, path));
   const place = await gate.place(path, isNew ? 'file.create' : 'file.update', isNew);

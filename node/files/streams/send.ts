@@ -9,25 +9,45 @@ import { tagOfFile } from '../operations/content.ts';
 import { momentOf } from '../operations/describe.ts';
 import { pathOf } from '../operations/list.ts';
 import { FileRefusal, notFound } from '../refusal.ts';
-import { sendStream, type StreamRoute } from './connect.ts';
+import { type StreamEnd, sendStream, type StreamOf, type StreamRoute } from './connect.ts';
 
 /** Bytes that one call of the kernel reads. */
 const CHUNK = 512 * 1024;
 
+/** A file, or the part of it that is sent; null: an archive, of which nothing is known before. */
+type Sent = FileAnswerOf<'sending'>['file'];
+
+/** Where the bytes of a download go. */
+export interface Destination extends StreamEnd {
+  send(sent: Sent, source: Readable, signal: AbortSignal): Promise<void>;
+}
+
+/** The replica of control that waits with a ticket. */
+export function toControl(route: StreamRoute, of: StreamOf): Destination {
+  return {
+    id: of.ticket.id,
+    isDirect: false,
+    send: (sent, source, signal) =>
+      sendStream(route, of, { source, length: sent?.length ?? null, signal }),
+  };
+}
+
 /** Begins to send a file, or a part of it. */
 export async function sendFile(
   gate: Gate,
-  operation: FileOperationOf<'send'>,
-  route: StreamRoute,
+  operation: Pick<FileOperationOf<'send'>, 'path' | 'range'> & {
+    /** Whether the range is meant of a file with this tag; default: of each. */
+    readonly isMeant?: (tag: string) => boolean;
+  },
+  to: Destination,
 ): Promise<FileAnswerOf<'sending'>> {
-  const { range, ticket } = operation;
-  const { uuid, transfers, owner } = gate.files;
+  const { transfers, owner } = gate.files;
   transfers.requireRoom();
   const place = await gate.place(pathOf(operation.path), 'file.read-content');
   return gate.about(place.path, async () => {
     const opened = await place.folder.openFile(place.name, owner);
     if (opened === null) throw notFound(formatPath(place.path));
-    const file = await describeSent(opened, range).catch(async (error: unknown) => {
+    const file = await describeSent(opened, operation).catch(async (error: unknown) => {
       await opened.handle.close();
       throw error;
     });
@@ -35,24 +55,25 @@ export async function sendFile(
     const work = async (signal: AbortSignal): Promise<null> => {
       try {
         const source = Readable.from(readPart(opened, offset, length));
-        await sendStream(route, { uuid, ticket }, { source, length, signal });
+        await to.send(file, source, signal);
         return null;
       } finally {
         await opened.handle.close();
       }
     };
-    gate.hold(transfers.begin(ticket.id, null, work));
+    gate.beginStream(to, { key: null, right: 'file.read-content' }, work);
     return { kind: 'sending', file };
   });
 }
 
 async function describeSent(
   file: OpenFile,
-  range: FileRange | null,
+  { range, isMeant }: Parameters<typeof sendFile>[1],
 ): Promise<NonNullable<FileAnswerOf<'sending'>['file']>> {
   const size = Number(file.stat.size);
   const tag = await tagOfFile(file);
-  return { tag, size, modifiedAtMs: momentOf(file.stat), ...partOf(size, range) };
+  const part = isMeant?.(tag) === false ? null : range;
+  return { tag, size, modifiedAtMs: momentOf(file.stat), ...partOf(size, part) };
 }
 
 /** The part of a file that a range names. Throws a refusal for one behind its end. */
@@ -92,23 +113,23 @@ async function* readPart(
 /** Begins to send an archive of files and folders. */
 export async function sendArchive(
   gate: Gate,
-  operation: FileOperationOf<'pack'>,
-  route: StreamRoute,
+  operation: Pick<FileOperationOf<'pack'>, 'paths' | 'format'>,
+  to: Destination,
 ): Promise<FileAnswerOf<'sending'>> {
-  const { format, ticket } = operation;
-  const { uuid, transfers } = gate.files;
+  const { format } = operation;
+  const { transfers } = gate.files;
   transfers.requireRoom();
   const paths = operation.paths.map(pathOf);
   for (const path of paths) await requirePresent(await gate.place(path, 'file.read-content'));
   const work = async (signal: AbortSignal): Promise<null> => {
     const source = new PassThrough({ highWaterMark: CHUNK });
     const none = (): void => {};
-    const job = { server: uuid, signal, add: none, expect: none, note: none };
-    const sent = sendStream(route, { uuid, ticket }, { source, length: null, signal });
+    const job = { server: gate.files.uuid, signal, add: none, expect: none, note: none };
+    const sent = to.send(null, source, signal);
     sent.catch((error: unknown) => source.destroy(error as Error));
     await Promise.all([packInto(gate, { paths, format }, source, job), sent]);
     return null;
   };
-  gate.hold(transfers.begin(ticket.id, null, work));
+  gate.beginStream(to, { key: null, right: 'file.read-content' }, work);
   return { kind: 'sending', file: null };
 }

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { FileRight } from '@portcullis/core/access/server-rights.ts';
 import { describeError, type Log } from '@portcullis/core/log.ts';
 import type { FileAnswer, FileAnswerOf } from '@portcullis/link/messages/files.ts';
+import type { JobHolder } from '../jobs.ts';
 import { diskFull, FileRefusal, isDiskFull } from '../refusal.ts';
 
 /** Streams of one server at once. */
@@ -11,9 +13,17 @@ const MAX_ENDED = 64;
 /** How far an upload is. */
 export type Received = Pick<FileAnswerOf<'received'>, 'received' | 'size' | 'isWhole'>;
 
+/** The right that a stream needs as long as it runs. */
+export interface Watch {
+  readonly holder: JobHolder;
+  readonly right: FileRight;
+}
+
 interface Transfer {
   readonly controller: AbortController;
   readonly key: string | null;
+  /** The right that the node checks as long as it runs; null: control checks. */
+  readonly watch: Watch | null;
   isOpen: boolean;
   /** The result of the stream, or why there is none. */
   outcome: Received | FileRefusal;
@@ -44,10 +54,12 @@ export class Transfers {
     id: string,
     key: string | null,
     work: (signal: AbortSignal) => Promise<Received | null>,
+    watch: Watch | null = null,
   ): Promise<void> {
     const transfer: Transfer = {
       controller: new AbortController(),
       key,
+      watch,
       isOpen: true,
       outcome: NOTHING,
       ended: Promise.resolve(),
@@ -84,6 +96,32 @@ export class Transfers {
     const { outcome, isOpen } = transfer;
     if (outcome instanceof FileRefusal) throw outcome;
     return { kind: 'received', ...outcome, isOpen };
+  }
+
+  /** The result of a stream when it has ended. Rejects with why there is none. */
+  async ended(id: string): Promise<Received> {
+    const transfer = this.#transfers.get(id);
+    await transfer?.ended;
+    const outcome = transfer?.outcome ?? NOTHING;
+    if (outcome instanceof FileRefusal) throw outcome;
+    return outcome;
+  }
+
+  /** The callers of streams by links that run. */
+  get callers(): readonly string[] {
+    const open = [...this.#transfers.values()].filter(({ isOpen }) => isOpen);
+    return [...new Set(open.flatMap(({ watch }) => watch?.holder.caller ?? []))];
+  }
+
+  /** Takes the rights that a caller has now. A stream that needs another one ends. */
+  narrow(caller: string, rights: ReadonlySet<FileRight>): void {
+    for (const { watch, isOpen, controller } of this.#transfers.values()) {
+      if (!isOpen || watch?.holder.caller !== caller) continue;
+      watch.holder.narrow(rights);
+      if (rights.has(watch.right)) continue;
+      const detail = `The right ${watch.right} of the person or key that began it has ended.`;
+      controller.abort(new FileRefusal('forbidden', detail));
+    }
   }
 
   /** Ends all of them, as an agent that stops does. */

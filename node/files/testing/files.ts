@@ -24,6 +24,8 @@ import { createMeasureDisk } from '../../disk/measure.ts';
 import type { Owner } from '../../server-folder/folder.ts';
 import type { PullLimits } from '../operations/pull.ts';
 import { FileService } from '../service.ts';
+import { LinkServer, type LinkServerOptions } from '../streams/link-server.ts';
+import { FileLinks } from '../streams/links.ts';
 
 const UUID = '6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11';
 const ALL = FILE_RIGHTS;
@@ -37,6 +39,7 @@ export class TestFiles {
   readonly outside: string;
   readonly service: FileService;
   readonly log: object[] = [];
+  readonly links = new FileLinks('https://files.example');
   limitMib = 64;
   limitEntries = 0;
   denylist: readonly string[] = [];
@@ -90,6 +93,7 @@ export class TestFiles {
         return callersAtOnce();
       },
       route: { node: 'node-1', socketPath: null },
+      links: this.links,
       log: { debug: none, info: note, warn: note, error: note },
     });
     t.after(async () => {
@@ -97,6 +101,23 @@ export class TestFiles {
       rmSync(root, { recursive: true, force: true });
     });
     this.own(this.folder);
+  }
+
+  /** Serves links to these files on a port of this host until the test ends. */
+  async serveLinks(t: TestContext, tls: LinkServerOptions['tls'] = null, host = '127.0.0.1') {
+    const none = (): void => {};
+    const server = new LinkServer({
+      listen: { host, port: 0 },
+      tls,
+      links: this.links,
+      files: this.service,
+      checkCallers: async (callers) => callers.map((one) => this.rightsOf(one)),
+      onChange: none,
+      log: { debug: none, info: none, warn: none, error: none },
+    });
+    server.start();
+    t.after(() => server.stop());
+    return { server, port: await server.listening };
   }
 
   /** Resolves when the disk is measured for the first time. */

@@ -155,8 +155,9 @@ class Download {
   }
 
   /** Receives a file: what arrives stays beside it, under the name of the ETag that it is a part of, until it is whole. */
-  async #receive({ path, file }: RemoteFile, rest: Rest | null): Promise<void> {
-    const got = await this.#transfers.download({ slice: this.#slice, path, rest });
+  async #receive({ path, file, size }: RemoteFile, rest: Rest | null): Promise<void> {
+    const known = size > 0 ? { size } : {};
+    const got = await this.#transfers.download({ slice: this.#slice, path, rest, ...known });
     if (!got.isPart) removeParts(file);
     const part = partName(file, got.etag ?? '""');
     const target = onPath(part, () => createWriteStream(part, { flags: got.isPart ? 'a' : 'w' }));

@@ -17,7 +17,7 @@ export function connectTransfers(options: CallOptions): {
   readonly transfers: FileTransfers;
 } {
   const access = accessOf(options);
-  const transfers = createTransfers({ baseUrl: access.url, key: access.key });
+  const transfers = createTransfers({ baseUrl: access.url, key: access.key, links: true });
   return { client: clientOf(access), transfers };
 }
 
