@@ -9,6 +9,7 @@ import type {
   NodeEngine,
   ServerBuild,
 } from '@portcullis/link/messages/node.ts';
+import { Limiter } from '@portcullis/link/limiter.ts';
 import type { AgentSide } from '@portcullis/link/transport/transport.ts';
 import { ControlClient } from './control-client.ts';
 import { DiskGuard, type GuardOptions } from './disk/disk-guard.ts';
@@ -80,6 +81,7 @@ export class NodeAgent {
   readonly #files: FileService;
   readonly #sftp: SftpDoor | null;
   readonly #links: FileLinks | null;
+  readonly #checks = new Limiter(1);
   readonly #linkServer: LinkServer | null;
   #assignments: Assignments | null = null;
   /** Null until the engine has described itself; heartbeats wait for it. */
@@ -196,7 +198,7 @@ export class NodeAgent {
       },
       measure: disk.measure,
       pulls,
-      checkCallers: (callers) => this.#control.filesCheck(callers),
+      checkCallers: (callers) => this.#checkCallers(callers, ''),
       route,
       links: this.#links,
       log,
@@ -213,9 +215,17 @@ export class NodeAgent {
       onChange: () => this.#events.onChange(),
       links: this.#links,
       files: this.#files,
-      checkCallers: (callers) => this.#control.filesCheck(callers),
+      checkCallers: (callers) => this.#checkCallers(callers, callers[0]?.caller ?? ''),
       log,
     });
+  }
+
+  /** Asks one question at a time, in turns for each `owner`: control refuses one that waits when another one comes. */
+  #checkCallers(
+    callers: Parameters<FileServiceOptions['checkCallers']>[0],
+    owner: string,
+  ): ReturnType<FileServiceOptions['checkCallers']> {
+    return this.#checks.run(() => this.#control.filesCheck(callers), undefined, { owner });
   }
 
   readonly #events: ServerEvents = {

@@ -31,6 +31,8 @@ export interface ServerFiles {
   readonly quota: Quota;
   readonly jobs: Jobs;
   readonly transfers: Transfers;
+  /** Serialises the first steps of uploads: the end of an older one of the same file, and what was received of it. */
+  readonly beginnings: Limiter;
   /** Serialises the last steps of writes: a check of what is there, and the rename. */
   readonly changes: Limiter;
   /** Limits the copies of files that are opened to go on. */

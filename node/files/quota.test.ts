@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Quota } from './quota.ts';
+import { GrowingGrant, Quota } from './quota.ts';
 
 const NONE = { bytes: 0, entries: 0 };
 
@@ -39,4 +39,20 @@ test('takes as long for the last of many files as for the first', { timeout: 60_
   // A second of work; sums that are made anew each time take some minutes.
   for (let count = 0; count < 200_000; count += 1)
     (await quota.take({ bytes: 1, entries: 1 })).close({ bytes: 1, entries: 1 });
+});
+
+test('keeps no grant of a file that was given up while the disk was measured', async () => {
+  const measured = Promise.withResolvers<void>();
+  const quota = new Quota({
+    limitMib: () => 0,
+    limitEntries: () => 10,
+    measure: () => measured.promise,
+  });
+  const grant = new GrowingGrant(quota);
+  const taken = grant.take({ bytes: 1, entries: 6 });
+  grant.close(NONE);
+  quota.measured({ bytes: 0, entries: 4, complete: true }, performance.now());
+  measured.resolve();
+  await taken;
+  await quota.take({ bytes: 1, entries: 6 });
 });

@@ -112,6 +112,42 @@ export class Quota {
   }
 }
 
+/**
+ * The grant of a file that grows, of which a larger one takes the place. A stream may be cut off while the disk is measured for it:
+ * what is granted after the end is given back.
+ */
+export class GrowingGrant {
+  readonly #quota: Quota;
+  #granted: Granted | null = null;
+  #isClosed = false;
+
+  constructor(quota: Quota) {
+    this.#quota = quota;
+  }
+
+  get isTaken(): boolean {
+    return this.#granted !== null;
+  }
+
+  async take(space: Space): Promise<void> {
+    const granted = await this.#quota.take(space);
+    if (this.#isClosed) granted.close({ bytes: 0, entries: 0 });
+    else this.#granted = granted;
+  }
+
+  /** Counts what was used of the grant, and gives back the rest. */
+  giveBack(used: Space): void {
+    this.#granted?.close(used);
+    this.#granted = null;
+  }
+
+  /** The same, for good. */
+  close(used: Space): void {
+    this.#isClosed = true;
+    this.giveBack(used);
+  }
+}
+
 /** Each file takes whole blocks, as `measure.ts` counts. */
 function rounded({ bytes, entries }: Space): Space {
   if (bytes <= 0 && entries <= 0) return { bytes: 0, entries: 0 };

@@ -133,7 +133,10 @@ export interface FileActivity {
 }
 
 interface Shared
-  extends Pick<ServerFiles, 'quota' | 'jobs' | 'transfers' | 'changes' | 'copies' | 'inUse'> {
+  extends Pick<
+    ServerFiles,
+    'quota' | 'jobs' | 'transfers' | 'beginnings' | 'changes' | 'copies' | 'inUse'
+  > {
   limitMib: number;
   limitEntries: number;
   readonly slots: Limiter;
@@ -300,11 +303,12 @@ export class FileService {
     const shared = this.#shared(uuid);
     shared.limitMib = settings.limitMib;
     shared.limitEntries = settings.limitEntries ?? 0;
-    const { quota, jobs, transfers, changes, copies, inUse } = shared;
+    const { quota, jobs, transfers, beginnings, changes, copies, inUse } = shared;
     const denylist = parseDenylist(settings.denylist);
     const sweep = (): void => this.#sweepSoon(uuid);
     const own = { uuid, folder, owner, denylist, sweep };
-    return Gate.open({ ...own, quota, jobs, transfers, changes, copies, inUse }, holder);
+    const limits = { quota, jobs, transfers, beginnings, changes, copies, inUse };
+    return Gate.open({ ...own, ...limits }, holder);
   }
 
   #perform(
@@ -389,6 +393,7 @@ export class FileService {
       }),
       jobs: this.#jobsOf(uuid),
       transfers: new Transfers(this.#options.log),
+      beginnings: new Limiter(1),
       changes: new Limiter(1),
       copies: new Limiter(MAX_COPIES),
       inUse: new Set(),

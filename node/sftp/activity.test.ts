@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RefusedByControl } from '@portcullis/agent/request.ts';
+import { sourceOf } from '@portcullis/core/net/subscriber.ts';
 import { parseRequest } from '@portcullis/link/messages/messages.ts';
 import type { SftpLine } from '@portcullis/link/messages/sftp.ts';
 import { SftpActivity } from './activity.ts';
-import { sourceOf } from './connection.ts';
 import { outcome, TestDoor, UUID } from './testing/door.ts';
 
 const none = (): void => {};

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { canonicalAddress } from '@portcullis/core/net/address.ts';
+import { sourceOf } from '@portcullis/core/net/subscriber.ts';
 import type { SftpLogin } from '@portcullis/link/messages/sftp.ts';
 import ssh2 from 'ssh2';
 import type { SftpLimits, SftpOperation, SftpResult } from './messages.ts';
@@ -173,11 +173,6 @@ export class SftpConnection {
       this.resume();
     }
   }
-}
-
-/** The address of a client as control takes it, of a link-local one without the zone. Empty: it has none. */
-export function sourceOf({ remoteAddress = '' }: Pick<Socket, 'remoteAddress'>): string {
-  return canonicalAddress(remoteAddress.replace(/^::ffff:/, '').replace(/%.*$/, '')) ?? '';
 }
 
 /** The answer to a command, such as `scp -O` sends, and to a shell. */

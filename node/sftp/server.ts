@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
-import { subscriberBlock } from '@portcullis/core/net/subscriber.ts';
+import { sourceOf, subscriberBlock } from '@portcullis/core/net/subscriber.ts';
 import ssh2 from 'ssh2';
-import { SftpConnection, sourceOf } from './connection.ts';
+import { SftpConnection } from './connection.ts';
 import type { FromProcess, SftpLimits, SftpOperation, SftpResult, ToProcess } from './messages.ts';
 
 export interface SftpServerOptions {

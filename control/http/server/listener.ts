@@ -127,8 +127,8 @@ export function createListener(config: HttpConfig, handler: RequestListener): Se
     requireHostHeader: false,
   };
   const serve: RequestListener = (request, response) => {
-    // Behind the last request of its connection, and not read.
-    if (isLingering(request.socket)) return;
+    // Behind the last request of its connection. Many would be kept until it ends.
+    if (isLingering(request.socket)) return void request.socket.destroy();
     const objection = headProblem(request);
     if (objection !== null) return refuseRequest(request, response, objection);
     request.url = originForm(request.url ?? '/');

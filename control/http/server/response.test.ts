@@ -80,6 +80,25 @@ test('a refusal reaches a sender that goes on sending', async (t) => {
   }
 });
 
+test('ends a connection whose requests go on behind a refused one', async (t) => {
+  const { url } = await startEnvironment(t);
+  const { hostname, port } = new URL(url);
+  // What is open without being asked to end would do so after this time.
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
+  const refused = 'GET / HTTP/1.1\r\n\r\n';
+  socket.write(refused);
+  await once(socket, 'readable');
+  socket.on('error', () => undefined);
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  socket.resume();
+  for (let count = 0; count < 20_000 && !socket.destroyed; count += 1) {
+    socket.write(refused);
+    await Promise.race([closed, new Promise((resolve) => setImmediate(resolve))]);
+  }
+  assert.ok(socket.destroyed);
+});
+
 test('refuses a condition that a write does not check', async (t) => {
   const { acme } = await startEnvironment(t);
   const rule = { action: 'allow', protocol: 'tcp', destination_port: '80' };

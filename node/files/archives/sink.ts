@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { Writable } from 'node:stream';
 import type { RunningJob } from '../jobs.ts';
-import type { Granted, Quota } from '../quota.ts';
+import { GrowingGrant, type Quota } from '../quota.ts';
 
 /** Bytes that are taken from the quota at a time. */
 const STEP_BYTES = 4 * 1024 * 1024;
@@ -9,15 +9,14 @@ const STEP_BYTES = 4 * 1024 * 1024;
 /** Writes to a file whose size nobody knows before, and takes the quota for it as it grows. */
 export class QuotaSink {
   readonly #handle: FileHandle;
-  readonly #quota: Quota;
+  readonly #grant: GrowingGrant;
   readonly #job: RunningJob;
-  #granted: Granted | null = null;
   #grantedBytes = 0;
   written = 0;
 
   constructor(handle: FileHandle, quota: Quota, job: RunningJob) {
     this.#handle = handle;
-    this.#quota = quota;
+    this.#grant = new GrowingGrant(quota);
     this.#job = job;
   }
 
@@ -36,8 +35,7 @@ export class QuotaSink {
 
   /** Counts what was written as used. */
   close(): void {
-    this.#granted?.close({ bytes: this.written, entries: 1 });
-    this.#granted = null;
+    this.#grant.close({ bytes: this.written, entries: 1 });
   }
 
   /** A stream whose chunks are written here. */
@@ -60,16 +58,15 @@ export class QuotaSink {
   }
 
   async #reserve(bytes: number): Promise<void> {
-    if (this.#granted !== null && this.written + bytes <= this.#grantedBytes) return;
+    if (this.#grant.isTaken && this.written + bytes <= this.#grantedBytes) return;
     const wanted = Math.max(this.written + bytes, this.#grantedBytes + STEP_BYTES);
-    this.#granted?.close({ bytes: 0, entries: 0 });
-    this.#granted = null;
+    this.#grant.giveBack({ bytes: 0, entries: 0 });
     try {
-      this.#granted = await this.#quota.take({ bytes: wanted, entries: 1 });
+      await this.#grant.take({ bytes: wanted, entries: 1 });
       this.#grantedBytes = wanted;
     } catch {
       // The last step before the limit may be smaller than a whole one.
-      this.#granted = await this.#quota.take({ bytes: this.written + bytes, entries: 1 });
+      await this.#grant.take({ bytes: this.written + bytes, entries: 1 });
       this.#grantedBytes = this.written + bytes;
     }
   }

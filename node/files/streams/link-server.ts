@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { type SecureContextOptions, Server as TlsServer } from 'node:tls';
 import {
@@ -11,6 +11,7 @@ import {
   rangeOf,
 } from '@portcullis/core/game-servers/files/download-headers.ts';
 import { describeError, type Log } from '@portcullis/core/log.ts';
+import { sourceOf, subscriberBlock } from '@portcullis/core/net/subscriber.ts';
 import { bytesTag } from '@portcullis/link/file-tags.ts';
 import type { FileOperationOf, FileRefusalCode } from '@portcullis/link/messages/files.ts';
 import { releaseWritten } from '@portcullis/link/release-bytes.ts';
@@ -22,6 +23,8 @@ import { receiveFile } from './receive.ts';
 import { type Destination, sendArchive, sendFile } from './send.ts';
 
 const MAX_CONNECTIONS = 256;
+/** Connections of one source, where no proxy is in front. */
+const MAX_OF_SOURCE = 32;
 /** Streams of one caller at once, on all servers of the node. */
 const MAX_OF_CALLER = 16;
 const HEADERS_MS = 10_000;
@@ -48,9 +51,11 @@ export interface LinkServerOptions {
 export class LinkServer {
   readonly #options: LinkServerOptions;
   readonly #ofCaller = new Map<string, number>();
+  readonly #ofSource = new Map<string, number>();
   readonly #listening = Promise.withResolvers<number>();
   #server: Server | null = null;
   #pem: SecureContextOptions | null = null;
+  #isStopped = false;
   #again: NodeJS.Timeout | undefined;
   #renewing: NodeJS.Timeout | undefined;
 
@@ -62,6 +67,7 @@ export class LinkServer {
   start(): void {
     const { listen, tls, links, log, onChange } = this.#options;
     const fail = (error: unknown): void => {
+      if (this.#isStopped) return;
       log.error({ error: describeError(error) }, 'links to files are not served; trying again');
       this.#again = setTimeout(() => this.start(), AGAIN_MS).unref();
     };
@@ -90,6 +96,7 @@ export class LinkServer {
   }
 
   async stop(): Promise<void> {
+    this.#isStopped = true;
     clearTimeout(this.#again);
     clearInterval(this.#renewing);
     this.#options.links.isServed = false;
@@ -117,8 +124,25 @@ export class LinkServer {
         ? createServer(bounds, serve)
         : createTlsServer({ ...bounds, ...this.#pem, handshakeTimeout: HEADERS_MS }, serve);
     server.maxConnections = MAX_CONNECTIONS;
+    if (this.#pem !== null) server.on('connection', (socket: Socket) => this.#admit(socket));
     server.setTimeout(STALL_MS, (socket) => socket.destroy());
     return server;
+  }
+
+  /** Closes a connection of a source that has too many. */
+  #admit(socket: Socket): void {
+    const source = subscriberBlock(sourceOf(socket));
+    const count = this.#ofSource.get(source) ?? 0;
+    if (count >= MAX_OF_SOURCE) {
+      socket.destroy();
+      return;
+    }
+    this.#ofSource.set(source, count + 1);
+    socket.once('close', () => {
+      const left = (this.#ofSource.get(source) ?? 1) - 1;
+      if (left === 0) this.#ofSource.delete(source);
+      else this.#ofSource.set(source, left);
+    });
   }
 
   #readPem(): { readonly cert: string; readonly key: string } | null {
@@ -171,7 +195,12 @@ export class LinkServer {
     const { uuid, caller } = link;
     try {
       this.#count(caller, response);
-      const [rights] = await checkCallers([{ server: uuid, caller }]);
+      const [rights] = await checkCallers([{ server: uuid, caller }]).catch((cause: unknown) => {
+        const detail = 'Control does not answer, so the link was not used: try again.';
+        throw new FileRefusal('unavailable', detail, { cause });
+      });
+      // One whose client has left is not used up, and ends no upload.
+      if (response.destroyed) return;
       if (!links.use(token)) return refuse(response, 404, USELESS);
       await files.use(uuid, { rights: new Set(rights), caller }, begin);
       const operation = link.operation.kind === 'makeLink' ? 'download' : 'upload';

@@ -258,3 +258,34 @@ test('a link stays good where control does not answer whether its caller has the
   files.rightsOf = rightsOf;
   assert.equal(await (await fetch(url)).text(), 'x');
 });
+
+test('links that wait hold so many paths of a server and of all servers', () => {
+  const links = new FileLinks('https://files.example');
+  const operation = {
+    kind: 'makeLink',
+    paths: Array.from({ length: 100 }, () => 'x'.repeat(4_000)),
+    format: 'zip',
+  } as const;
+  const make = (uuid: string, caller: string) => links.make({ uuid, caller, operation });
+  for (const caller of ['a', 'b']) make('server', caller);
+  assert.throws(() => make('server', 'c'), /Too many links wait/);
+  for (let server = 0; server < 19; server += 1) {
+    for (const caller of ['a', 'b']) make(`${server}`, caller);
+  }
+  make('another', 'a');
+  assert.throws(() => make('another', 'b'), /Too many links wait/);
+});
+
+test('of uploads of one file that begin at once, the last is taken and the others end', async (t) => {
+  const { files, uploadLink } = await begin(t);
+  const body = Buffer.alloc(3 * 1024 * 1024, 1);
+  const urls = await Promise.all(Array.from({ length: 6 }, () => uploadLink(body.length)));
+  const put = (url: string) =>
+    fetch(url, { method: 'PUT', body }).then(
+      ({ status }) => status,
+      () => 'cut',
+    );
+  const outcomes = await Promise.all(urls.map(put));
+  assert.ok(outcomes.includes(200), outcomes.join());
+  assert.deepEqual(readFileSync(join(files.folder, 'new/a.jar')), body);
+});

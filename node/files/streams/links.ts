@@ -12,6 +12,9 @@ const LIFETIME_MS = 300_000;
 const MAX_WAITING = 10_000;
 /** Links of one caller on one server that wait at a time. */
 const MAX_OF_CALLER = 64;
+/** Characters of the paths of links that wait: of one server, and of all. */
+const MAX_PATHS_OF_SERVER = 1024 * 1024;
+const MAX_PATHS = 16 * MAX_PATHS_OF_SERVER;
 
 export type LinkKind = 'makeLink' | 'makeUploadLink';
 
@@ -44,10 +47,15 @@ export class FileLinks {
   make(of: Linked): FileAnswerOf<'linked'> {
     for (const [token, { untilMs }] of this.#waiting)
       if (untilMs <= this.#now()) this.#waiting.delete(token);
-    const alike = [...this.#waiting.values()].filter(
-      (one) => one.of.caller === of.caller && one.of.uuid === of.uuid,
-    );
-    if (alike.length >= MAX_OF_CALLER || this.#waiting.size >= MAX_WAITING)
+    const all = [of, ...[...this.#waiting.values()].map((one) => one.of)];
+    const ofServer = all.filter(({ uuid }) => uuid === of.uuid);
+    const ofCaller = ofServer.filter(({ caller }) => caller === of.caller);
+    const isTooMuch =
+      all.length > MAX_WAITING ||
+      ofCaller.length > MAX_OF_CALLER ||
+      lengthOf(ofServer) > MAX_PATHS_OF_SERVER ||
+      lengthOf(all) > MAX_PATHS;
+    if (isTooMuch)
       throw new FileRefusal('busy', 'Too many links wait to be used. Use one, or wait 5 minutes.');
     const token = randomBytes(32).toString('base64url');
     this.#waiting.set(token, { of, untilMs: this.#now() + LIFETIME_MS });
@@ -66,6 +74,12 @@ export class FileLinks {
   use(token: string): boolean {
     return this.#waiting.delete(token);
   }
+}
+
+function lengthOf(links: readonly Linked[]): number {
+  return links
+    .flatMap(({ operation }) => ('paths' in operation ? operation.paths : [operation.path]))
+    .reduce((sum, { length }) => sum + length, 0);
 }
 
 /** Makes a link for the caller of the gate, which may read these files now. */

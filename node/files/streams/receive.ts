@@ -10,7 +10,7 @@ import { finishFile, type Folder } from '../../server-folder/folder.ts';
 import type { Gate } from '../gate.ts';
 import { exists, NEW_MODE, present, publishFile, requireExpected } from '../operations/content.ts';
 import { pathOf } from '../operations/list.ts';
-import type { Granted, Quota } from '../quota.ts';
+import { GrowingGrant, type Quota, type Space } from '../quota.ts';
 import { FileRefusal } from '../refusal.ts';
 import { receiveStream, type StreamEnd, type StreamOf, type StreamRoute } from './connect.ts';
 import type { Received } from './transfers.ts';
@@ -51,17 +51,10 @@ export async function receiveFile(
   transfers.requireRoom();
   const right = await requireWritable(gate, path, operation.expected);
   const key = keyOf(path);
-  await transfers.end(key);
+  // Refused before anything is sent.
+  (await quota.take({ bytes: size - offset, entries: 1 })).close(NOTHING);
   const uploads = await gate.work('uploads');
-  const handle = await openUpload(uploads, key, operation);
-  try {
-    // Refused before anything is sent.
-    (await quota.take({ bytes: size - offset, entries: 1 })).close(NOTHING);
-  } catch (error) {
-    await handle.close();
-    throw error;
-  }
-  const work = async (signal: AbortSignal): Promise<Received> => {
+  const work = async (handle: FileHandle, signal: AbortSignal): Promise<Received> => {
     const sink = new UploadSink(handle, quota, { offset, size });
     try {
       const source = await from.receive(signal);
@@ -73,7 +66,12 @@ export async function receiveFile(
       await handle.close();
     }
   };
-  gate.beginStream(from, { key, right }, work);
+  // One after the other: of two uploads of a file at once, the second ends the first.
+  await gate.files.beginnings.run(async () => {
+    await transfers.end(key);
+    const handle = await openUpload(uploads, key, operation);
+    gate.beginStream(from, { key, right }, (signal) => work(handle, signal));
+  });
   return { kind: 'receiving' };
 }
 
@@ -214,9 +212,8 @@ async function finish(
 class UploadSink {
   received: number;
   readonly #handle: FileHandle;
-  readonly #quota: Quota;
+  readonly #grant: GrowingGrant;
   readonly #size: number;
-  #granted: Granted | null = null;
   #grantedTo: number;
   #grantedFrom: number;
 
@@ -226,7 +223,7 @@ class UploadSink {
     { offset, size }: { readonly offset: number; readonly size: number },
   ) {
     this.#handle = handle;
-    this.#quota = quota;
+    this.#grant = new GrowingGrant(quota);
     this.#size = size;
     this.received = offset;
     this.#grantedFrom = offset;
@@ -256,9 +253,12 @@ class UploadSink {
 
   /** Counts what was written as used. */
   close(): void {
+    this.#grant.close(this.#used);
+  }
+
+  get #used(): Space {
     const bytes = this.received - this.#grantedFrom;
-    this.#granted?.close({ bytes, entries: bytes > 0 ? 1 : 0 });
-    this.#granted = null;
+    return { bytes, entries: bytes > 0 ? 1 : 0 };
   }
 
   async #write(chunks: readonly Buffer[]): Promise<void> {
@@ -266,7 +266,7 @@ class UploadSink {
     const end = this.received + bytes;
     if (end > this.#size)
       throw new FileRefusal('too_large', 'More was sent than the size of the file.');
-    if (end > this.#grantedTo) await this.#grant(end);
+    if (end > this.#grantedTo) await this.#takeNext(end);
     let left = chunks;
     while (left.length > 0) {
       const { bytesWritten } = await this.#handle.writev(left, this.received);
@@ -277,11 +277,11 @@ class UploadSink {
   }
 
   /** Takes the next part of the quota; what was written so far is used by then. */
-  async #grant(end: number): Promise<void> {
-    this.close();
+  async #takeNext(end: number): Promise<void> {
+    this.#grant.giveBack(this.#used);
     this.#grantedFrom = this.received;
     const take = async (to: number): Promise<void> => {
-      this.#granted = await this.#quota.take({ bytes: to - this.#grantedFrom, entries: 1 });
+      await this.#grant.take({ bytes: to - this.#grantedFrom, entries: 1 });
       this.#grantedTo = to;
     };
     // The last part before the limit may be smaller than a whole one.
