@@ -62,7 +62,7 @@ const ticket = object({
   id: jobId,
   token: matching(/^[\w-]{43}$/, 'a token'),
   /** The URL of the replica that waits; a node on the same host uses the socket of the link. */
-  url: matching(/^https:\/\/[\x21-\x7e]{1,1000}$/, 'a URL'),
+  url: matching(/^https?:\/\/[\x21-\x7e]{1,1000}$/, 'a URL'),
 });
 export type StreamTicket = Static<typeof ticket>;
 
@@ -302,7 +302,7 @@ export const FILE_ANSWERS = kinds({
     ),
   },
   receiving: {},
-  linked: { url: matching(/^https?:\/\/[\x21-\x7e]{1,1000}$/, 'a URL'), expiresAtMs: moment },
+  linked: { url: matching(/^https:\/\/[\x21-\x7e]{1,1000}$/, 'a URL'), expiresAtMs: moment },
   /** `size` null: nothing was received. `isOpen`: the stream has not ended. */
   received: { received: natural, size: nullable(natural), isWhole: boolean, isOpen: boolean },
   job: { job },
