@@ -1,6 +1,5 @@
 import { createReadStream, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ConnectionError, RateLimitError, ServiceError } from '@portcullis/client/errors.ts';
@@ -151,8 +150,8 @@ class Upload {
   async #send({ file, path, size }: LocalFile, offset: number): Promise<void> {
     const { transfers, slice } = this.#of;
     const source = createReadStream(file, { start: offset, end: Math.max(offset, size - 1) });
-    const counted = Readable.from(this.#counted(source, path));
-    const body = Readable.toWeb(counted) as ReadableStream<Uint8Array>;
+    // That of `Readable.toWeb` throws where nobody catches it when an answer ends the upload.
+    const body = ReadableStream.from(this.#counted(source, path));
     const sent = size === offset ? new Uint8Array() : body;
     const { done } = await transfers.upload({ slice, path, offset, size, body: sent });
     if (!done) throw failed(`${printable(file)} became shorter while it was sent`);
