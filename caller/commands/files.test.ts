@@ -9,6 +9,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { once } from 'node:events';
@@ -129,6 +130,9 @@ test('puts and gets folders and large files, and goes on with what broke off', a
   const large = randomBytes(9 * 1024 * 1024);
   writeFileSync(join(local, 'large.jar'), large);
   writeFileSync(join(local, 'maps', 'a.yml'), 'a: 1\n');
+  // Times of files are listed in whole seconds, so one that was made in the second of its upload counts as newer.
+  const before = new Date(Date.now() - 10_000);
+  for (const file of ['large.jar', 'maps/a.yml']) utimesSync(join(local, file), before, before);
   const first = await run('put', 'Survival', local, 'mods');
   assert.match(first.out, /2 files, \d+ bytes written; 0 were there already/, first.err);
   assert.ok(readFileSync(join(files.folder, 'mods/large.jar')).equals(large));
