@@ -276,7 +276,7 @@ test('links that wait hold so many paths of a server and of all servers', () => 
   assert.throws(() => make('another', 'b'), /Too many links wait/);
 });
 
-test('of uploads of one file that begin at once, the last is taken and the others end', async (t) => {
+test('of uploads of one file that begin at once, one is taken whole', async (t) => {
   const { files, uploadLink } = await begin(t);
   const body = Buffer.alloc(3 * 1024 * 1024, 1);
   const urls = await Promise.all(Array.from({ length: 6 }, () => uploadLink(body.length)));
