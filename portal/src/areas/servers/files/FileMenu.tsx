@@ -1,4 +1,5 @@
 import { Menu } from '@mantine/core';
+import { useWindowEvent } from '@mantine/hooks';
 import {
   Archive,
   Clipboard,
@@ -35,15 +36,27 @@ interface Item {
 export function FileMenu({ browser }: { readonly browser: Browser }) {
   const { menu } = browser;
   const groups = useItems(browser);
-  if (menu === null) return null;
+  const isOpen = menu !== null && groups.length > 0;
+  const close = (): void => {
+    browser.openMenu(null);
+    // Its target is gone with it; a field or dialog that it opens takes the focus then.
+    document.querySelector<HTMLElement>('.files-table')?.focus();
+  };
+  useWindowEvent(
+    'keydown',
+    (event) => {
+      if (!isOpen || event.key !== 'Escape') return;
+      // The menu has the focus some frames after it is seen; until then the table has its keys.
+      event.stopPropagation();
+      close();
+    },
+    { capture: true },
+  );
+  if (!isOpen) return null;
   return (
     <Menu
       opened
-      onClose={() => {
-        browser.openMenu(null);
-        // Its target is gone with it; a field or dialog that it opens takes the focus then.
-        document.querySelector<HTMLElement>('.files-table')?.focus();
-      }}
+      onClose={close}
       position="bottom-start"
       offset={2}
       width={250}
