@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { LINGER_MS } from './linger.ts';
 import { constants, type ServerHttp2Stream } from 'node:http2';
+import { LINGER_MS } from '@portcullis/link/linger.ts';
 
 const unlimited = new WeakSet<IncomingMessage>();
 

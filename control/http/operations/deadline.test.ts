@@ -7,7 +7,7 @@ import { startEnvironment } from '../../testing/fixture.ts';
 const IP = '/api/v1/firewall/ips/203.0.113.10';
 const RULE = { action: 'allow', protocol: 'tcp', destination_port: '80' };
 /** A loaded machine answers within it what waits for nothing. */
-const WITHIN = { deadlineMs: 2_000 };
+const WITHIN = { deadlineMs: 4_000 };
 
 test('a database that does not answer ends a read and a write with 503, and the write leaves nothing', async (t) => {
   const { acme, db } = await startEnvironment(t, WITHIN);
@@ -31,7 +31,7 @@ test('a commit without an answer is an unknown outcome, which the Idempotency-Ke
   const { acme, db } = await startEnvironment(t, WITHIN);
   await sql
     .raw(`create function wait() returns trigger language plpgsql as $$
-          begin perform pg_sleep(4); return null; end $$;
+          begin perform pg_sleep(6); return null; end $$;
           create constraint trigger wait after insert on rules initially deferred
           for each row execute function wait()`)
     .execute(db);

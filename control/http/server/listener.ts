@@ -8,10 +8,10 @@ import {
 } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { Socket } from 'node:net';
+import { endLast, isLingering, lingerAfter } from '@portcullis/link/linger.ts';
 import * as limits from './config.ts';
 import { limitBodyTime } from '../input/body-time.ts';
 import type { HttpConfig } from './config.ts';
-import { endLast, isLingering, lingerAfter } from '../input/linger.ts';
 import { createSecureListener } from './secure-listener.ts';
 
 /** The answers to bytes that are no valid request: [status, reason phrase, detail]. */

@@ -1,8 +1,8 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { lingerAfter } from '@portcullis/link/linger.ts';
 import { gzipTag, takesGzip } from '../operations/etag.ts';
-import { lingerAfter } from '../input/linger.ts';
 
 const compress = promisify(gzip);
 /** A smaller body fits into one packet anyway. */

@@ -5,6 +5,8 @@ import { HEADER_LIMIT_BYTES, type HttpTimeouts, type TlsConfig } from './config.
 
 /** The requests at a time of one connection: a page with its files and its stream of events. */
 const MAX_REQUESTS_AT_A_TIME = 100;
+/** Node's own limit is two minutes. */
+const HANDSHAKE_MS = 10_000;
 /** Memory of one connection, in MB: headers and what waits to be sent. */
 const MAX_SESSION_MB = 4;
 
@@ -23,6 +25,7 @@ export function createSecureListener(
       ...options,
       ...tls,
       minVersion: 'TLSv1.2',
+      handshakeTimeout: HANDSHAKE_MS,
       allowHTTP1: true,
       maxSessionMemory: MAX_SESSION_MB,
       settings: {
@@ -38,7 +41,8 @@ export function createSecureListener(
   const server = secure as unknown as Server;
   const sessions = new Set<Http2Session>();
   const sockets = new Set<Socket>();
-  secure.on('secureConnection', (socket) => {
+  // What TLS runs on: a handshake that goes on holds up an end, too.
+  secure.on('connection', (socket: Socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { connect } from 'node:tls';
+import { connect, type TLSSocket } from 'node:tls';
 import { testDatabase } from '@portcullis/control/db/testing.ts';
 import { makeCertificateFiles } from '@portcullis/control/nats/server-files.ts';
 import { TEST_CERTIFICATE } from '@portcullis/control/testing/certificate.ts';
@@ -52,6 +52,33 @@ test('a link that control makes is good at its node once, and not for a caller w
   assert.equal(upload.status, 200);
   const other = await env.client({ abilities: ['game-servers.read'] });
   assert.equal((await other.post(path, body)).status, 403);
+});
+
+test('one source has 32 connections at a node that speaks TLS, and one more for each that it closes', async (t) => {
+  const files = new TestFiles(t);
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-links-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const tls = { cert: join(folder, 'crt'), key: join(folder, 'key') };
+  writeFileSync(tls.cert, TEST_CERTIFICATE.cert);
+  writeFileSync(tls.key, TEST_CERTIFICATE.key);
+  const { port } = await files.serveLinks(t, tls);
+  /** Null: it was closed before anything was agreed. */
+  const opened = (): Promise<TLSSocket | null> =>
+    new Promise((resolve) => {
+      const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false });
+      t.after(() => socket.destroy());
+      socket.on('error', () => undefined);
+      socket.once('secureConnect', () => resolve(socket));
+      socket.once('close', () => resolve(null));
+    });
+  const held: (TLSSocket | null)[] = [];
+  for (let count = 0; count < 32; count += 1) held.push(await opened());
+  assert.ok(held.every((socket) => socket !== null && !socket.destroyed));
+  assert.equal(await opened(), null);
+  held[0]?.destroy();
+  let again: TLSSocket | null = null;
+  for (let tries = 0; again === null && tries < 1_000; tries += 1) again = await opened();
+  assert.notEqual(again, null);
 });
 
 test('a node speaks TLS by its own certificate, takes a renewed one, and keeps the old one where that cannot be used', async (t) => {

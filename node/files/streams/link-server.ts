@@ -13,6 +13,7 @@ import {
 import { describeError, type Log } from '@portcullis/core/log.ts';
 import { sourceOf, subscriberBlock } from '@portcullis/core/net/subscriber.ts';
 import { bytesTag } from '@portcullis/link/file-tags.ts';
+import { isLingering, lingerAfter } from '@portcullis/link/linger.ts';
 import type { FileOperationOf, FileRefusalCode } from '@portcullis/link/messages/files.ts';
 import { releaseWritten } from '@portcullis/link/release-bytes.ts';
 import type { Gate } from '../gate.ts';
@@ -52,6 +53,7 @@ export class LinkServer {
   readonly #options: LinkServerOptions;
   readonly #ofCaller = new Map<string, number>();
   readonly #ofSource = new Map<string, number>();
+  readonly #sockets = new Set<Socket>();
   readonly #listening = Promise.withResolvers<number>();
   #server: Server | null = null;
   #pem: SecureContextOptions | null = null;
@@ -103,14 +105,18 @@ export class LinkServer {
     const server = this.#server;
     if (server === null) return;
     const closed = new Promise((resolve) => server.close(resolve));
-    server.closeAllConnections();
+    // The server does not know those whose handshake goes on.
+    for (const socket of this.#sockets) socket.destroy();
     await closed;
   }
 
   /** Throws where the certificate cannot be read. */
   #create(): Server {
-    const serve = (request: IncomingMessage, response: ServerResponse): void =>
-      void this.#serve(request, response);
+    const serve = (request: IncomingMessage, response: ServerResponse): void => {
+      // Behind the last request of its connection.
+      if (isLingering(request.socket)) request.socket.destroy();
+      else void this.#serve(request, response);
+    };
     const bounds = {
       headersTimeout: HEADERS_MS,
       // Files may take long: a stream is given up when nothing moves.
@@ -124,13 +130,16 @@ export class LinkServer {
         ? createServer(bounds, serve)
         : createTlsServer({ ...bounds, ...this.#pem, handshakeTimeout: HEADERS_MS }, serve);
     server.maxConnections = MAX_CONNECTIONS;
-    if (this.#pem !== null) server.on('connection', (socket: Socket) => this.#admit(socket));
+    server.on('connection', (socket: Socket) => this.#admit(socket));
     server.setTimeout(STALL_MS, (socket) => socket.destroy());
     return server;
   }
 
-  /** Closes a connection of a source that has too many. */
+  /** Closes a connection of a source that has too many, where no proxy is in front. */
   #admit(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.once('close', () => this.#sockets.delete(socket));
+    if (this.#pem === null) return;
     const source = subscriberBlock(sourceOf(socket));
     const count = this.#ofSource.get(source) ?? 0;
     if (count >= MAX_OF_SOURCE) {
@@ -300,6 +309,7 @@ const STATUSES: Partial<Record<FileRefusalCode, number>> = {
 
 function refuse(response: ServerResponse, status: number, text: string): void {
   if (response.headersSent) return void response.destroy();
+  lingerAfter(response.req);
   response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', ...ONCE });
   response.end(`${text}\n`);
 }

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 import type { FileRight } from '@portcullis/core/access/server-rights.ts';
 import type { FileOperationOf } from '@portcullis/link/messages/files.ts';
@@ -233,6 +234,28 @@ test('connections that send no whole request are closed, and others are served m
   });
   assert.equal(await (await fetch(await link(['a']))).text(), 'x');
   await Promise.all(slow);
+});
+
+test('a refusal reaches a sender that goes on sending, and what follows ends the connection', async (t) => {
+  const { base, port } = await begin(t);
+  const path = `/files/${'a'.repeat(43)}`;
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  t.after(() => socket.destroy());
+  const part = ' '.repeat(100_000);
+  socket.write(
+    `PUT ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${21 * part.length}\r\n\r\n${part}`,
+  );
+  await once(socket, 'readable');
+  for (let count = 0; count < 20; count += 1)
+    await new Promise((sent) => void socket.write(part, sent));
+  const closed = once(socket, 'close');
+  const answer = text(socket);
+  socket.on('error', () => undefined);
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+  assert.match(await answer, /^HTTP\/1\.1 404 .*This link was used/s);
+  socket.end();
+  await closed;
+  assert.equal((await fetch(base)).status, 404, 'others are served');
 });
 
 test('one caller has 16 streams at a time', async (t) => {
