@@ -68,7 +68,7 @@ interface ListedCollector {
   } | null;
 }
 
-suite('one `up`, used through the commands', { timeout: 170_000 }, () => {
+suite('one `up`, used through the commands', { timeout: 400_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-cli-'));
   const env = { PATH: process.env['PATH'], HOME: folder, PORTCULLIS_DATA: join(folder, 'data') };
   const session = new CommandSession(env);

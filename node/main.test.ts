@@ -139,9 +139,7 @@ it('closes its directory to other accounts, and runs each server as an account o
     await control.reported(uuidOf(number), ({ power }) => power === 'offline');
 });
 
-it('stops its servers on a second stop signal during the wait', {
-  timeout: 60_000,
-}, async (t) => {
+it('stops its servers on a second stop signal during the wait', async (t) => {
   const { config, begin } = configured(t, { onStop: 'end' });
   const control = new TestControl();
   await control.listen(config.linkPath);

@@ -196,11 +196,11 @@ describe('an engine that does not answer', () => {
     await host.becomes(uuid, null);
     for (const signal of ['start', 'stop', 'restart'] as const) {
       assert.equal(
-        (await host.control.call(uuid, { kind: 'power', signal }, 1_000))?.kind,
+        (await host.control.call(uuid, { kind: 'power', signal }, 5_000))?.kind,
         'refused',
       );
     }
-    assert.equal((await host.control.call(uuid, LOOK, 1_000))?.kind, 'refused');
+    assert.equal((await host.control.call(uuid, LOOK, 5_000))?.kind, 'refused');
     host.engine.find();
     await host.becomes(uuid, 'running');
     assert.equal(host.count('start', uuid), 1);

@@ -39,6 +39,8 @@ const PATIENCE_MS = 60_000;
 const TIMEOUT_MS = 600_000;
 /** No other fleet begins after this time. */
 const BEGIN_MS = 15_000;
+/** So many fleets surely have an edge that is counted beyond what it confirmed. */
+const MANY = 20;
 
 type State = ReadonlyMap<string, Enforced>;
 
@@ -163,8 +165,7 @@ class Fleet {
   async write(place: number): Promise<void> {
     this.#port += 1;
     const ip = ADDRESSES[place];
-    const prefix = QUARTERS[place - ADDRESSES.length] ?? ALL;
-    if (ip === undefined) await insertBaseline(this.db, prefix, this.#port);
+    if (ip === undefined) await insertBaseline(this.db, targetOf(place), this.#port);
     else
       this.#rules.push(
         (await acceptRule(this.db, this.#scope.holdingId, ip, { port: this.#port })).id,
@@ -289,6 +290,8 @@ const edge = fc.nat(EDGES - 1);
 const replica = fc.nat(REPLICAS - 1);
 const place = fc.nat(ADDRESSES.length + QUARTERS.length);
 const address = fc.nat(ADDRESSES.length - 1);
+const targetOf = (drawn: number): string =>
+  ADDRESSES[drawn] ?? QUARTERS[drawn - ADDRESSES.length] ?? ALL;
 const nothing = fc.constant(0);
 
 type Step = (fleet: Fleet, a: number, b: number) => unknown;
@@ -304,8 +307,8 @@ const STEPS: Readonly<
   deliver: [9, edge, nothing, (fleet, one) => at(fleet, one).deliver()],
   lose: [3, edge, nothing, (fleet, one) => at(fleet, one).lose()],
   sync: [3, edge, place, (fleet, one, two) => at(fleet, one).sync(() => fleet.write(two))],
-  refuse: [1, edge, address, (fleet, one, two) => at(fleet, one).refuse(ADDRESSES[two] ?? '')],
-  forget: [2, edge, address, (fleet, one, two) => at(fleet, one).forget(ADDRESSES[two] ?? '')],
+  refuse: [2, edge, place, (fleet, one, two) => at(fleet, one).refuse(targetOf(two))],
+  forget: [3, edge, place, (fleet, one, two) => at(fleet, one).forget(targetOf(two))],
   heal: [1, edge, nothing, (fleet, one) => at(fleet, one).heal()],
   restart: [1, edge, nothing, (fleet, one) => at(fleet, one).restart()],
   move: [1, edge, replica, (fleet, one, two) => fleet.move(one, two)],
@@ -366,5 +369,5 @@ test('nothing is called live that an edge lacks, whatever comes in between', {
   );
   assert.ok(done > 0);
   t.diagnostic(`${done} fleets of ${runs}, ${raised} claims by raised generations`);
-  if (done === runs) assert.ok(raised > 0, 'no edge was counted beyond what it confirmed');
+  if (done > MANY) assert.ok(raised > 0, 'no edge was counted beyond what it confirmed');
 });

@@ -210,7 +210,7 @@ describe('a job', () => {
     assert.deepEqual(readdirSync(join(files.folder, 'plugins')), []);
   });
 
-  it('ends with its rights, however many others there are', { timeout: 60_000 }, async (t) => {
+  it('ends with its rights, however many others there are', async (t) => {
     const { files, url } = await start(t, (_, response) => {
       response.writeHead(200, { 'content-length': 4 * MIB });
       response.write(Buffer.alloc(MIB));

@@ -239,7 +239,7 @@ describe('power on a node', () => {
       { kind: 'power', signal: 'start' },
       { kind: 'command', command: 'say hello' },
     ] as const;
-    const requested = calls.map((call) => host.control.call(uuid, call, 500));
+    const requested = calls.map((call) => host.control.call(uuid, call, 5_000));
     for (const answer of await Promise.all(requested))
       assert.deepEqual(answer, {
         kind: 'refused',

@@ -111,9 +111,7 @@ test('an upload has no half under its name: the old file stays until its end, an
   assert.ok(Buffer.isBuffer(made) && !existsSync(join(host.files.folder, 'new')));
 });
 
-test('a file that opens slowly holds the rights of no other session', {
-  timeout: 60_000,
-}, async (t) => {
+test('a file that opens slowly holds the rights of no other session', async (t) => {
   const host = await new TestDoor(t).start();
   host.files.put('a', 'content');
   const disk = Promise.withResolvers<void>();

@@ -27,7 +27,7 @@ function environment(acme: TestEnvironment['acme'], url: string) {
   };
 }
 
-test('portcullis attacks', { timeout: 60_000 }, async (t) => {
+test('portcullis attacks', async (t) => {
   const world = await startEnvironment(t);
   const env = environment(world.acme, world.url);
   const run = (...args: readonly string[]) => session.run(['attacks', ...args], env);

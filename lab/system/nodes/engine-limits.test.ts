@@ -145,10 +145,12 @@ describe('a server in Docker that takes what it can get', {
     });
     const seen: Usage[] = [];
     const stop = fixture.engine.watchUsage(uuid, (usage) => seen.push(usage));
-    await eventually('it was measured', async () => seen.length >= 3);
+    await eventually('it was measured', async () => seen.length >= 5);
     stop();
-    const most = Math.max(...seen.map(({ cpuPercent }) => cpuPercent));
-    assert.ok(most > 15 && most < 55, `${most} % of a core`);
+    // A measurement that comes late is of another time than it says.
+    const shares = seen.map(({ cpuPercent }) => cpuPercent).toSorted((one, other) => one - other);
+    const half = shares[Math.floor(shares.length / 2)] ?? 0;
+    assert.ok(half > 15 && half < 55, `${half} % of a core in the middle`);
     await staysResponsive(neighbour);
   });
 
