@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Route } from 'playwright-core';
 import { SERVER } from '../stack/internet.ts';
 import {
   type PortalBrowser,
@@ -141,11 +142,16 @@ export const FIREWALL_JOURNEYS: Readonly<Record<string, Journey>> = {
     const preview = page.getByRole('region', { name: 'What will change' });
     await page.getByRole('combobox', { name: 'Addresses and prefixes' }).press('Backspace');
     await preview.getByText('Removed from here').waitFor();
+    const removed = await preview.getByRole('listitem').locator('.mono').first().innerText();
     const saving = Promise.withResolvers<void>();
-    await page.route('**/groups/*', async (route) => {
-      if (route.request().method() === 'PUT') await saving.promise;
-      await route.continue();
-    });
+    const answer = async (route: Route): Promise<void> => {
+      await saving.promise;
+      const response = await route.fetch();
+      // The event of the write has the page read the groups before its answer is there.
+      await page.waitForResponse((reply) => reply.url().endsWith('/groups'));
+      await route.fulfill({ response });
+    };
+    await page.route('**/groups/*', answer, { times: 1 });
     await preview.getByRole('button', { name: 'Save' }).click();
     const name = page.getByRole('textbox', { name: 'Name', exact: true });
     await name.fill('edited while it is saved');
@@ -156,6 +162,7 @@ export const FIREWALL_JOURNEYS: Readonly<Record<string, Journey>> = {
     await page.unrouteAll({ behavior: 'wait' });
     await preview.getByText('Nothing is changed yet.').waitFor();
     assert.equal(await name.inputValue(), `web ${HOSTILE}`);
+    await page.getByText(removed, { exact: true }).waitFor();
     const remove = async (): Promise<void> => {
       await page.getByRole('button', { name: 'Delete', exact: true }).click();
       await page.getByRole('button', { name: 'Delete the group' }).click();
