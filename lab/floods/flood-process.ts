@@ -6,11 +6,13 @@ import { type FloodPlan, Schedule } from './schedule.ts';
 
 /**
  * Sends floods, all at once, from the network namespace that it runs in: a list of `FloodPlan` on standard input, and
- * back a line with the wall clock when they begin, then one `FloodReport` a line as each ends. SIGTERM ends all.
+ * back a line with the wall clock when they begin, then one `FloodReport` a line as each ends. SIGTERM ends all, and so does
+ * the end of the process that started it.
  */
 const FRAMES = 512;
 const ETHERNET_BYTES = 14;
 
+const parent = process.ppid;
 const plans = JSON.parse(await text(process.stdin)) as readonly FloodPlan[];
 const sockets = new Map(plans.map(({ ifindex }) => [ifindex, new PacketSocket(ifindex)]));
 const floods = plans.map((plan) => ({
@@ -29,7 +31,7 @@ let isEnough = false;
 process.once('SIGTERM', () => {
   isEnough = true;
 });
-while (running.size > 0) {
+while (running.size > 0 && process.ppid === parent) {
   for (const flood of running) {
     const atMs = performance.now() - begin;
     advance(flood, atMs);

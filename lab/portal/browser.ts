@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { connect, createServer } from 'node:net';
 import { once } from 'node:events';
 import { dirname, join } from 'node:path';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
 import type { Stack } from '../stack/stack.ts';
 import { eventually } from '../system/stack-fixture.ts';
 
@@ -145,6 +145,21 @@ async function visit(
     },
     close: () => context.close(),
   };
+}
+
+/** Takes back what a toast says, at once, because it goes by itself. Resolves when the service has answered. */
+export async function takeBack(page: Page, said: RegExp): Promise<void> {
+  const toast = page.getByRole('alert').filter({ hasText: said });
+  const button = toast.getByRole('button', { name: 'Undo' });
+  await button.waitFor();
+  const answered = page.waitForResponse((reply) => reply.request().method() !== 'GET');
+  await button.click();
+  await answered;
+}
+
+/** Waits until a dialog, or a field of it, has the focus, which it takes a moment after it is seen; keys go elsewhere before. */
+export async function waitForFocus(place: Locator): Promise<void> {
+  await place.and(place.page().locator(':focus')).or(place.locator(':focus')).waitFor();
 }
 
 interface AxeResult {

@@ -267,13 +267,16 @@ describe('what an operator declares by the form of its kind', { skip: skipUnless
     await changing.waitFor();
     await write('PUT', '/groups/web', {});
     await button('Take 1 out of rules', changing).click();
-    await button('Save the changes', changing).click();
-    await changing.getByRole('alert').waitFor();
-    visit.takeFaults();
-    await button('Save the changes', changing).click();
-    await changing.getByRole('alert').waitFor();
-    visit.takeFaults();
+    for (let attempt = 0; attempt < 2; attempt += 1) {
+      const refused = page.waitForResponse((reply) => reply.status() === 412);
+      await button('Save the changes', changing).click();
+      await refused;
+      await changing.getByRole('alert').waitFor();
+    }
     await button('Cancel', changing).click();
-    assert.deepEqual(visit.faults, []);
+    assert.deepEqual(
+      visit.faults.filter((fault) => !fault.includes('412')),
+      [],
+    );
   });
 });

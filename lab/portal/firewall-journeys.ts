@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
+import type { Route } from 'playwright-core';
 import { SERVER } from '../stack/internet.ts';
-import { type PortalBrowser, seriousFindings, type Visit } from './browser.ts';
+import {
+  type PortalBrowser,
+  seriousFindings,
+  takeBack,
+  type Visit,
+  waitForFocus,
+} from './browser.ts';
 
 const IP = SERVER[4];
 /** Text that a browser would run if it became markup. */
@@ -81,9 +88,9 @@ export const FIREWALL_JOURNEYS: Readonly<Record<string, Journey>> = {
     await dialog.getByLabel('Source ports').fill('1024-65535');
     await dialog.getByRole('button', { name: 'Save the settings' }).click();
     await row(/50 new a second, from ports 1024-65535/).waitFor();
-    await finish(visit, 'a filter with settings');
-    await page.getByRole('alert').getByRole('button', { name: 'Undo' }).last().click();
+    await takeBack(page, /Settings saved/);
     await row(/as the filter has it/).waitFor();
+    await finish(visit, 'a filter with settings');
     await page.getByRole('button', { name: 'Remove Source engine from port 28005' }).click();
     await row(/./).waitFor({ state: 'detached' });
   },
@@ -135,18 +142,37 @@ export const FIREWALL_JOURNEYS: Readonly<Record<string, Journey>> = {
     const preview = page.getByRole('region', { name: 'What will change' });
     await page.getByRole('combobox', { name: 'Addresses and prefixes' }).press('Backspace');
     await preview.getByText('Removed from here').waitFor();
+    const removed = await preview.getByRole('listitem').locator('.mono').first().innerText();
+    const saving = Promise.withResolvers<void>();
+    const answer = async (route: Route): Promise<void> => {
+      await saving.promise;
+      const response = await route.fetch();
+      // The event of the write has the page read the groups before its answer is there.
+      await page.waitForResponse((reply) => reply.url().endsWith('/groups'));
+      await route.fulfill({ response });
+    };
+    await page.route('**/groups/*', answer, { times: 1 });
     await preview.getByRole('button', { name: 'Save' }).click();
+    const name = page.getByRole('textbox', { name: 'Name', exact: true });
+    await name.fill('edited while it is saved');
+    saving.resolve();
+    await takeBack(page, /Group web .* saved/);
+    assert.equal(await name.inputValue(), 'edited while it is saved');
+    await preview.getByRole('button', { name: 'Discard' }).click();
+    await page.unrouteAll({ behavior: 'wait' });
     await preview.getByText('Nothing is changed yet.').waitFor();
+    assert.equal(await name.inputValue(), `web ${HOSTILE}`);
+    await page.getByText(removed, { exact: true }).waitFor();
     const remove = async (): Promise<void> => {
       await page.getByRole('button', { name: 'Delete', exact: true }).click();
       await page.getByRole('button', { name: 'Delete the group' }).click();
       await page.getByRole('heading', { name: 'Groups', level: 1 }).waitFor();
-      await page.getByRole('link', { name: /^web/ }).waitFor({ state: 'detached' });
     };
     await remove();
-    await page.getByRole('alert').getByRole('button', { name: 'Undo' }).last().click();
+    await takeBack(page, /Group web .* deleted/);
     await page.getByRole('link', { name: /^web/ }).click();
     await remove();
+    await page.getByRole('link', { name: /^web/ }).waitFor({ state: 'detached' });
     await finish(visit, 'after a group');
   },
 
@@ -168,15 +194,14 @@ export const FIREWALL_JOURNEYS: Readonly<Record<string, Journey>> = {
     await row.waitFor();
     await row.getByRole('button', { name: /^Edit the note/ }).click();
     const dialog = page.getByRole('dialog', { name: 'Note and tags' });
+    await waitForFocus(dialog);
     await dialog.getByLabel('Tags').fill('events');
     await dialog.getByLabel('Tags').press('Enter');
     await finish(visit, 'the note of a rule');
     await dialog.getByRole('button', { name: 'Save' }).click();
     await row.getByText('events', { exact: true }).waitFor();
     await row.getByRole('button', { name: /^Delete/ }).click();
-    await row.waitFor({ state: 'detached' });
-    await page.getByText('1 rule deleted.').waitFor();
-    await page.getByRole('button', { name: 'Undo' }).last().click();
+    await takeBack(page, /1 rule deleted/);
     await row.getByText('events', { exact: true }).waitFor();
     await page.getByRole('searchbox').fill('events lobby');
     await page.getByRole('row', { name: /Allow TCP 9200/ }).waitFor();

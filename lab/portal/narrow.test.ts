@@ -10,6 +10,8 @@ import { startFlood } from './flood.ts';
 
 const NEEDS = ['root', 'netns', 'nft', 'python3', 'postgres', 'chromium'] as const;
 const PHONE = { width: 390, height: 844 };
+/** The longest time that a page takes until it holds still. */
+const SETTLE_MS = 60_000;
 const IP = SERVER[4];
 const tabs = (path: string, ...names: string[]) => names.map((name) => `${path}?tab=${name}`);
 const PAGES = [
@@ -109,13 +111,12 @@ after(async () => {
 async function faultsOf(page: Page): Promise<readonly string[]> {
   await page.getByRole('status', { name: 'Loading' }).first().waitFor({ state: 'detached' });
   await page.evaluate('document.fonts.ready');
-  let found: readonly string[] = [];
-  for (let tries = 0; tries < 20; tries += 1) {
-    found = await page.evaluate<string[]>(FAULTS);
-    if (found.length === 0) return [];
+  const deadline = performance.now() + SETTLE_MS;
+  for (;;) {
+    const found = await page.evaluate<string[]>(FAULTS);
+    if (found.length === 0 || performance.now() > deadline) return found;
     await page.evaluate('new Promise((done) => setTimeout(done, 250))');
   }
-  return found;
 }
 
 it('fits a phone on every page: no button is cut, and nothing scrolls sideways', {

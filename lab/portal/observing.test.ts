@@ -42,16 +42,24 @@ test('where the edge only observes, the portal says once that nothing is enforce
   await form.getByRole('button', { name: 'Block', exact: true }).click();
   await page.getByText('It waits for an edge: none enforces there now.').waitFor();
 
-  // What the write and its event made stale is read before this.
-  await page.reload();
-  await page.getByRole('row', { name: '192.0.2.7' }).waitFor();
   let reads = 0;
   page.on('request', (request) => {
     if (request.url().endsWith(`/firewall/ips/${IP}`)) reads += 1;
   });
-  for (let step = 0; step < STEPS; step += 1) {
+  const step = async (): Promise<void> => {
     await page.clock.runFor(STEP_MS);
     await page.evaluate(() => fetch('/healthz'));
+  };
+  const opened = page.waitForResponse((reply) => reply.url().endsWith('/events'));
+  await page.reload();
+  await opened;
+  await page.getByRole('row', { name: '192.0.2.7' }).waitFor();
+  // What was read before the stream of events was open is read again, which is no poll.
+  for (let [before, steps] = [-1, 0]; before !== reads && steps < STEPS; steps += 1) {
+    before = reads;
+    await step();
   }
+  reads = 0;
+  for (let steps = 0; steps < STEPS; steps += 1) await step();
   assert.equal(reads, 0);
 });

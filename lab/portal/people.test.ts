@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
 import { skipUnless } from '../requirements.ts';
 import { ApiClient } from '../stack/api-client.ts';
@@ -289,9 +291,12 @@ describe('people, settings and operators in a browser', { skip: skipUnless(NEEDS
   });
 
   it('adds a webhook, tests it, sends again and deletes it', async () => {
-    const receiver = internet.edge.spawn([process.execPath, '-e', RECEIVER], { stdio: 'ignore' });
+    const receiver = internet.edge.spawn([process.execPath, '-e', RECEIVER], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     const { page } = ada;
     try {
+      await once(receiver.stdout as Readable, 'data');
       await page.goto(`${browser.url}/settings?tab=webhooks`);
       await page.getByRole('button', { name: 'Add a webhook' }).click();
       const form = page.getByRole('form', { name: 'Add a webhook' });

@@ -78,9 +78,9 @@ export async function readSecret({ page }: Visit): Promise<string> {
   return secret;
 }
 
-/** The program of a receiver of webhooks, which accepts whatever comes. */
+/** The program of a receiver of webhooks, which accepts whatever comes, and prints that it is ready. */
 export const RECEIVER =
-  "require('node:http').createServer((_, reply) => reply.writeHead(204).end()).listen(9911, '127.0.0.1')";
+  "require('node:http').createServer((_, reply) => reply.writeHead(204).end()).listen(9911, '127.0.0.1', () => console.log('ready'))";
 
 /** Calls the interface as the page of this visit would: with its cookie. */
 export async function callAs(

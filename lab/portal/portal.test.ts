@@ -10,7 +10,9 @@ import {
   SCHEMES,
   seriousFindings,
   startPortalBrowser,
+  takeBack,
   type Visit,
+  waitForFocus,
 } from './browser.ts';
 import { FIREWALL_JOURNEYS } from './firewall-journeys.ts';
 import { PORTAL_FILES, PORTAL_FLEET } from './fleet.ts';
@@ -102,7 +104,7 @@ describe('the portal in a browser, over a stack that enforces', { skip: skipUnle
     const visit = await signedIn();
     const { page } = visit;
     await page.keyboard.press('?');
-    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
+    await waitForFocus(page.getByRole('dialog', { name: 'Keyboard shortcuts' }));
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.keyboard.press('/');
@@ -114,6 +116,56 @@ describe('the portal in a browser, over a stack that enforces', { skip: skipUnle
     await page.getByRole('option', { name: IP }).waitFor();
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: IP, level: 1 }).waitFor();
+    assert.deepEqual(visit.faults, []);
+    await visit.close();
+  });
+
+  it('takes what is typed before the palette is there, or knows its names, for no other key', async () => {
+    const visit = await signedIn();
+    const { page } = visit;
+    const [script, list] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    await page.route(/\/Palette[^/]*\.js$/, async (route) => {
+      await script.promise;
+      await route.continue();
+    });
+    await page.route(/\/x1\/firewall\/ips\?/, async (route) => {
+      await list.promise;
+      await route.continue();
+    });
+    await page.goto(`${browser.url}/attacks`);
+    await page.getByRole('heading', { name: 'Attacks', level: 1 }).waitFor();
+    for (const key of ['Control+k', 'g', 's']) await page.keyboard.press(key);
+    script.resolve();
+    const field = page.getByPlaceholder('An address, a server, an area, a command…');
+    await waitForFocus(field);
+    await field.fill(IP.slice(3));
+    await page.getByText('No match.').waitFor();
+    list.resolve();
+    await page.getByRole('option', { name: IP }).waitFor();
+    assert.equal(new URL(page.url()).pathname, '/attacks');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: IP, level: 1 }).waitFor();
+    await page.unrouteAll({ behavior: 'wait' });
+    assert.deepEqual(visit.faults, []);
+    await visit.close();
+  });
+
+  it('shows what changed after it was read and before its stream of events was open', async () => {
+    const visit = await signedIn();
+    const { page } = visit;
+    const opening = Promise.withResolvers<void>();
+    await page.route('**/x1/events', async (route) => {
+      await opening.promise;
+      await route.continue();
+    });
+    await visitAddress(visit, 'rules');
+    await page.getByRole('row', { name: /no-amplification/ }).waitFor();
+    const rule = { action: 'allow', protocol: 'tcp', destination_port: '9300' };
+    const written = await stack.api.call('POST', `/api/v1/firewall/ips/${IP}/rules`, rule);
+    await stack.api.live(IP, written.headers);
+    opening.resolve();
+    await page.getByRole('row', { name: /Allow TCP 9300/ }).waitFor();
+    await page.unrouteAll({ behavior: 'wait' });
     assert.deepEqual(visit.faults, []);
     await visit.close();
   });
@@ -140,8 +192,7 @@ describe('the portal in a browser, over a stack that enforces', { skip: skipUnle
     assert.equal(answers(80), false, 'live, and yet the packet passes');
 
     await row.getByRole('button', { name: /^Delete/ }).click();
-    await row.waitFor({ state: 'detached' });
-    await page.getByRole('button', { name: 'Undo' }).last().click();
+    await takeBack(page, /1 rule deleted/);
     await row.waitFor();
 
     await visitAddress(visit, 'explain');

@@ -12,7 +12,8 @@ import {
   startPortalBrowser,
   type Visit,
 } from './browser.ts';
-import { ADA, PASSWORD, typePassword } from './people.ts';
+import { eventually } from '../system/stack-fixture.ts';
+import { ADA, callAs, PASSWORD, typePassword } from './people.ts';
 import { GAME, LOBBY, PORTAL_FILES, PORTAL_FLEET, WITH_GAMES } from './fleet.ts';
 
 const TABS = [
@@ -27,6 +28,7 @@ const TABS = [
   'activity',
   'settings',
 ];
+const SETTINGS = `/organisations/acme/x1/game-servers/${GAME.uuid}/settings`;
 const NEEDS = ['root', 'netns', 'nft', 'postgres', 'chromium'] as const;
 
 describe('game servers in a browser, over a node that runs one', {
@@ -114,13 +116,29 @@ describe('game servers in a browser, over a node that runs one', {
     const { page } = visit;
     const terminal = page.locator('.console');
     await page.getByText('Live', { exact: true }).waitFor();
-    await page.getByLabel('Command').fill('say the bridge is closed');
+    const command = page.getByLabel('Command');
+    await command.fill('say the bridge is closed');
     await page.keyboard.press('Enter');
     await terminal.getByText('the bridge is closed').first().waitFor();
+    await eventually('it is sent', async () => (await command.inputValue()) === '');
     await page.getByLabel('Search in the console').fill('bridge');
     await page.getByText(/^1 of \d+$/).waitFor();
-    await page.getByLabel('Command').press('ArrowUp');
-    assert.equal(await page.getByLabel('Command').inputValue(), 'say the bridge is closed');
+    await command.press('ArrowUp');
+    assert.equal(await command.inputValue(), 'say the bridge is closed');
+
+    const sending = Promise.withResolvers<void>();
+    await page.route('**/command', async (route) => {
+      await sending.promise;
+      await route.continue();
+    });
+    await command.press('Enter');
+    await command.fill('say typed meanwhile');
+    const pending = page.locator('.command button[data-loading]');
+    await pending.waitFor();
+    sending.resolve();
+    await pending.waitFor({ state: 'detached' });
+    assert.equal(await command.inputValue(), 'say typed meanwhile');
+    await page.unrouteAll({ behavior: 'wait' });
     assert.deepEqual(visit.faults, []);
     await visit.close();
   });
@@ -193,11 +211,9 @@ describe('game servers in a browser, over a node that runs one', {
     await theirs.getByText('Live', { exact: true }).waitFor();
     await theirs.locator('button[aria-disabled=true]', { hasText: 'Stop' }).hover();
     await theirs.getByRole('tooltip', { name: /You lack the right “control\.stop”/ }).waitFor();
+    const restarted = theirs.waitForResponse((reply) => reply.url().endsWith('/power'));
     await theirs.getByRole('button', { name: 'Restart', exact: true }).click();
-    await theirs
-      .getByText(/restart/i)
-      .first()
-      .waitFor();
+    assert.equal((await restarted).status(), 200);
 
     await page.goto(`${browser.url}/servers/${GAME.uuid}?tab=activity`);
     await page.getByRole('row', { name: /friend@example\.net.*Power.*restart/ }).waitFor();
@@ -247,6 +263,12 @@ describe('game servers in a browser, over a node that runs one', {
     await page.getByRole('button', { name: 'Restart now' }).click();
     const dialog = page.getByRole('dialog', { name: 'Restart Hearth?' });
     await dialog.getByRole('button', { name: 'Restart now' }).click();
+    await eventually('it runs with these settings', async () => {
+      const { body } = await callAs(visit, `${browser.url}/api/portal${SETTINGS}`);
+      return (
+        (body as { meta: { at_next_start: unknown[] | null } }).meta.at_next_start?.length === 0
+      );
+    });
     await page.getByText(/runs with older settings/).waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Reset Players at once to its default' }).click();
     assert.equal(await players.inputValue(), '32');
@@ -283,6 +305,35 @@ describe('game servers in a browser, over a node that runs one', {
     await page.getByText('Built', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Start', exact: true }).click();
     await page.getByText('Running', { exact: true }).waitFor();
+    assert.deepEqual(visit.faults, []);
+    await visit.close();
+  });
+
+  it('shows what a job wrote that outlived its request', async () => {
+    const files = `${browser.url}/api/portal/organisations/acme/x1/game-servers/${GAME.uuid}/files`;
+    const visit = await browser.open('light');
+    await visit.act(ADA, 'acme');
+    const { page } = visit;
+    const write = async (path: string): Promise<void> => {
+      const { status } = await callAs(visit, `${files}/content?path=${path}`, 'PUT', {
+        content: '',
+      });
+      assert.equal(status, 200);
+    };
+    await write('first.txt');
+    const job = { id: 'long', kind: 'pull', path: 'late.zip', bytes: 0, entries: 0, notes: [] };
+    const started = { started_at: new Date().toISOString(), total_bytes: null };
+    let state = 'running';
+    await page.route('**/files/jobs', (route) =>
+      route.fulfill({ json: { data: [{ ...job, ...started, state }] } }),
+    );
+    await page.goto(`${browser.url}/servers/${GAME.uuid}?tab=files`);
+    await page.getByRole('row', { name: /first\.txt/ }).waitFor();
+    await page.getByRole('button', { name: 'Cancel the job on late.zip' }).waitFor();
+    await write('late.zip');
+    state = 'done';
+    await page.getByRole('row', { name: /late\.zip/ }).waitFor();
+    await page.unrouteAll({ behavior: 'wait' });
     assert.deepEqual(visit.faults, []);
     await visit.close();
   });

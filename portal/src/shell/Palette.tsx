@@ -25,7 +25,9 @@ export default function Palette({ onClose, onHelp }: { onClose(): void; onHelp()
   const combobox = useCombobox({ opened: true });
   const found = useCommands(typed.trim().toLowerCase(), onHelp);
   const { selectFirstOption } = combobox;
-  useEffect(() => void selectFirstOption(), [typed, selectFirstOption]);
+  const ids = found.map(({ id }) => id).join(' ');
+  // Again when the lists come in that are searched: they may be read only after a name was typed.
+  useEffect(() => void selectFirstOption(), [typed, ids, selectFirstOption]);
   const run = (id: string): void => {
     onClose();
     found.find((command) => command.id === id)?.run();

@@ -33,7 +33,7 @@ export function Shell() {
     [navigate, areas],
   );
   const { isLost } = useLive();
-  useKeys({ openPalette, openHelp, go });
+  useKeys({ isCovered: overlay !== null, openPalette, openHelp, go });
   return (
     <div className="shell">
       <a className="skip" href="#content">

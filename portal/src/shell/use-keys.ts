@@ -1,6 +1,9 @@
 import { useEffect } from 'react';
+import { hasOpenModal } from '../components/open-modal.ts';
 
 interface Keys {
+  /** Whether the palette or the help is open or being loaded: what is typed then is meant for it. */
+  readonly isCovered: boolean;
   openPalette(): void;
   openHelp(): void;
   go(letter: string): void;
@@ -10,7 +13,7 @@ interface Keys {
 const PAIR_MS = 1200;
 
 /** The keys of every page: Ctrl+K, `?`, `/`, and `g` with the letter of an area. */
-export function useKeys({ openPalette, openHelp, go }: Keys): void {
+export function useKeys({ isCovered, openPalette, openHelp, go }: Keys): void {
   useEffect(() => {
     let pairUntil = 0;
     const onKey = (event: KeyboardEvent): void => {
@@ -19,7 +22,8 @@ export function useKeys({ openPalette, openHelp, go }: Keys): void {
         openPalette();
         return;
       }
-      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      if (isCovered || hasOpenModal() || isTyping(event.target)) return;
       if (performance.now() < pairUntil) {
         pairUntil = 0;
         go(event.key);
@@ -29,7 +33,7 @@ export function useKeys({ openPalette, openHelp, go }: Keys): void {
     };
     document.addEventListener('keydown', onKey);
     return () => document.removeEventListener('keydown', onKey);
-  }, [openPalette, openHelp, go]);
+  }, [isCovered, openPalette, openHelp, go]);
 }
 
 function isTyping(target: EventTarget | null): boolean {

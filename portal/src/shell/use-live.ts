@@ -1,6 +1,11 @@
 import { useDocumentVisibility, useWindowEvent } from '@mantine/hooks';
-import { type QueryClient, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useRef, useState } from 'react';
+import {
+  matchQuery,
+  type QueryClient,
+  type QueryFilters,
+  useQueryClient,
+} from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
 import { useHasOrganisation, useSession } from '../session/session.ts';
 import { staleQueries } from './stale-queries.ts';
 
@@ -15,7 +20,7 @@ const GATHER_MS = 150;
 const PAUSE_MS = 1_000;
 
 /**
- * Follows what happens, and reads again what it concerns; everything after the connection was away. A hidden page
+ * Follows what happens, and reads again what it concerns; everything once the connection is open. A hidden page
  * follows nothing: browsers open few connections to a host, which pages in the background would use up.
  */
 export function useLive(): { readonly isLost: boolean } {
@@ -25,8 +30,6 @@ export function useLive(): { readonly isLost: boolean } {
   const hasEvents = useHasOrganisation();
   const isVisible = useDocumentVisibility() === 'visible';
   const shows = useShows();
-  /** Whose events were received before. */
-  const connected = useRef<typeof client>(null);
   useEffect(() => {
     if (!hasEvents || !isVisible) return undefined;
     const stop = new AbortController();
@@ -42,9 +45,8 @@ export function useLive(): { readonly isLost: boolean } {
       window.clearTimeout(lossTimer);
       if (isConnected) {
         setLost(false);
-        // Events before the first that was received are in no resumed stream.
-        if (connected.current === client) reader.note([[]]);
-        connected.current = client;
+        // No stream has what happened between these readings and its opening.
+        reader.noteAll();
       } else lossTimer = window.setTimeout(() => setLost(true), LOST_MS);
     };
     const follow = async (): Promise<void> => {
@@ -84,23 +86,42 @@ function useShows(): number {
 
 type Key = readonly string[];
 
-/** Reads stale queries again, those of events that come close together at once. */
-function createReader(queries: QueryClient): { note(keys: readonly Key[]): void; stop(): void } {
-  const stale = new Map<string, Key>();
+interface Reader {
+  /** Queries with these keys, or keys that begin with one of them. */
+  note(keys: readonly Key[]): void;
+  /** All that was read until now, or is being read. */
+  noteAll(): void;
+  stop(): void;
+}
+
+/** Reads stale queries again, each once for all events that come close together. */
+function createReader(queries: QueryClient): Reader {
+  const stale = new Map<string, QueryFilters>();
   let timer: number | undefined;
   let readMs = -Infinity;
   const read = (): void => {
     timer = undefined;
     readMs = performance.now();
-    for (const queryKey of stale.values()) void queries.invalidateQueries({ queryKey });
+    const filters = [...stale.values()];
     stale.clear();
+    void queries.invalidateQueries({
+      predicate: (query) => filters.some((filter) => matchQuery(filter, query)),
+    });
+  };
+  const plan = (): void => {
+    if (stale.size === 0) return;
+    const pauseMs = readMs + PAUSE_MS - performance.now();
+    timer ??= window.setTimeout(read, Math.max(GATHER_MS, pauseMs));
   };
   return {
     note(keys) {
-      for (const key of keys) stale.set(key.join(' '), key);
-      if (stale.size === 0) return;
-      const pauseMs = readMs + PAUSE_MS - performance.now();
-      timer ??= window.setTimeout(read, Math.max(GATHER_MS, pauseMs));
+      for (const queryKey of keys) stale.set(queryKey.join(' '), { queryKey });
+      plan();
+    },
+    noteAll() {
+      const known = new Set(queries.getQueryCache().getAll());
+      stale.set('known', { predicate: (query) => known.has(query) });
+      plan();
     },
     stop: () => window.clearTimeout(timer),
   };

@@ -16,6 +16,7 @@ import { TargetsInput } from '../addresses/TargetsInput.tsx';
 import { FiltersSection } from './FiltersSection.tsx';
 import { EMPTY_GROUP, findWrongTarget, inputOfGroup, isSameGroup } from './group-draft.ts';
 import { PreviewPanel } from './PreviewPanel.tsx';
+import { useReadGroupsAgain } from './queries.ts';
 import { RulesSection } from './RulesSection.tsx';
 
 const text = groupEditorMessages.group;
@@ -32,7 +33,8 @@ export function GroupEditor({ group }: { readonly group: Group | null }) {
   const locked = group?.owner === 'fleet' ? text.locked.fleet : refusal;
   const isSame = isSameGroup(draft, stored);
   const wrong = findWrongTarget(draft.targets);
-  const save = useSave(group, () => setEdited(null));
+  // What was edited meanwhile stays.
+  const save = useSave(group, (sent) => setEdited((now) => (now === sent ? null : now)));
   return (
     <>
       <PageHeader
@@ -91,7 +93,7 @@ export function GroupEditor({ group }: { readonly group: Group | null }) {
             isTyping={isTyping}
             isValid={wrong === null && draft.name.trim() !== ''}
             save={save}
-            onSave={() => save.mutate({ ...draft, name: draft.name.trim() })}
+            onSave={() => save.mutate(draft)}
             onDiscard={() => setEdited(null)}
           />
         )}
@@ -131,23 +133,31 @@ function DeleteGroup({ group, refusal }: DeleteProps) {
 }
 
 /** Saves what is given whole, and goes to the page of the group. */
-function useSave(group: Group | null, onSaved: () => void) {
+function useSave(group: Group | null, onSaved: (sent: GroupInput) => void) {
   const client = usePeopleClient();
   const navigate = useNavigate();
+  const readAgain = useReadGroupsAgain();
   return useWrite(
-    (body: GroupInput) =>
-      group === null ? client.createGroup({ body }) : client.saveGroup({ group: group.id, body }),
+    async (draft: GroupInput) => {
+      const body = { ...draft, name: draft.name.trim() };
+      const saved =
+        group === null
+          ? await client.createGroup({ body })
+          : await client.saveGroup({ group: group.id, body });
+      await readAgain();
+      return saved;
+    },
     {
       say: ({ data }, { name }) => ({
-        text: text.saved(name),
+        text: text.saved(name.trim()),
         generation: data.generation,
         undo: () =>
           group === null
             ? client.deleteGroup({ group: data.id })
             : client.saveGroup({ group: group.id, body: inputOfGroup(group) }),
       }),
-      onDone({ data }) {
-        onSaved();
+      onDone({ data }, sent) {
+        onSaved(sent);
         const to = { to: '/groups/$group', params: { group: String(data.id) } } as const;
         void navigate({ ...to, replace: true, ignoreBlocker: true });
       },

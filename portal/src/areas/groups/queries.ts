@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { GroupInput } from '@portcullis/client/index.ts';
 import { useDebouncedValue } from '@mantine/hooks';
 import { usePeopleClient } from '../../session/session.ts';
@@ -14,6 +14,23 @@ export function useGroups() {
     queryFn: async ({ signal }) => (await client.listGroups({}, { signal })).data,
     refetchInterval: LIST_MS,
   });
+}
+
+/**
+ * Puts the groups as they are after a write in place of those before it, which a form would show until then, and base the
+ * next edit on. Never rejects: the page reads them again anyway, and says what is wrong.
+ */
+export function useReadGroupsAgain(): () => Promise<void> {
+  const client = usePeopleClient();
+  const queries = useQueryClient();
+  const queryKey = ['groups'];
+  return async () => {
+    const read = await client.listGroups({}).catch(() => null);
+    if (read === null) return;
+    // A reading may have begun before the write.
+    await queries.cancelQueries({ queryKey });
+    queries.setQueryData(queryKey, read.data);
+  };
 }
 
 /** The effect of saving; the service tries it and takes it back. `body` null: nothing to try. */

@@ -5,7 +5,7 @@ import type { ReactNode } from 'react';
 import { messages } from '../../messages/index.ts';
 
 const text = messages.accepted;
-const UNDO_MS = 10_000;
+const UNDO_MS = 20_000;
 const LIVE_MS = 6_000;
 const SHOWN = { withBorder: true, closeButtonProps: { 'aria-label': messages.close } } as const;
 
@@ -13,7 +13,7 @@ export function showToast(toast: NotificationData): string {
   return notifications.show({ ...SHOWN, ...toast });
 }
 
-/** Offers for ten seconds to take back what was just done. */
+/** Offers for a while to take back what was just done. */
 export function showUndo(done: string, undo: () => Promise<unknown>): void {
   const id = showToast({ autoClose: UNDO_MS, message: withUndo(done, undo, () => id) });
 }

@@ -36,9 +36,11 @@ export function useWrite<Result, Input = void>(
   const refresh = (): void => void queries.invalidateQueries();
   return useMutation({
     mutationFn: write,
-    onSuccess(result, input) {
+    // An event may have the page read again before the answer is here: an undo goes back to what it showed when this was sent.
+    onMutate: () => say,
+    onSuccess(result, input, sayWhenSent) {
       onDone?.(result, input);
-      const outcome = say?.(result, input) ?? null;
+      const outcome = sayWhenSent?.(result, input) ?? null;
       if (outcome === null) return;
       const { undo } = outcome;
       const takeBack = undo && (() => undo().then(refresh));

@@ -17,7 +17,7 @@ export function AsnList({ organisation }: { readonly organisation: Organisation 
   const add = useWrite(
     (added: number) =>
       personClient.saveAsn({ asn: added, body: { organisation: slug } }, { ifNoneMatch: '*' }),
-    { onDone: () => setAsn('') },
+    { onDone: (_, added) => setAsn((now) => (now === added ? '' : now)) },
   );
   const remove = useWrite((removed: number) => personClient.removeAsn({ asn: removed }));
   const submit = (event: SubmitEvent): void => {

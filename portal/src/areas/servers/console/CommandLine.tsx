@@ -29,7 +29,8 @@ export function CommandLine({ uuid, isBuilt, isRunning, onSent }: Props) {
     mutationFn: (command: string) => client.sendCommand({ slice: uuid, body: { command } }),
     onSuccess(_, command) {
       setHistory((before) => addCommand(before, command));
-      setTyped('');
+      // What was typed meanwhile is the next command.
+      setTyped((now) => (now === command ? '' : now));
       onSent();
     },
   });

@@ -39,7 +39,7 @@ export function FileMenu({ browser }: { readonly browser: Browser }) {
   const isOpen = menu !== null && groups.length > 0;
   const close = (): void => {
     browser.openMenu(null);
-    // Its target is gone with it; a field or dialog that it opens takes the focus then.
+    // Its target is gone with it; a field or dialog that it opens takes the focus a moment later.
     document.querySelector<HTMLElement>('.files-table')?.focus();
   };
   useWindowEvent(

@@ -1,5 +1,7 @@
+import type { FileJob } from '@portcullis/client/index.ts';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useSession } from '../../../session/session.ts';
+import { hasJobEnded } from './jobs.ts';
 
 export interface Order {
   readonly sort: 'name' | 'size' | 'modified';
@@ -30,7 +32,14 @@ export function useFileJobs(uuid: string) {
   const { client } = useSession();
   return useQuery({
     queryKey: ['server', uuid, 'file-jobs'],
-    queryFn: async ({ signal }) => (await client.listFileJobs({ slice: uuid }, { signal })).data,
+    async queryFn({ client: queries, queryKey, signal }) {
+      const { data } = await client.listFileJobs({ slice: uuid }, { signal });
+      const before = queries.getQueryData<readonly FileJob[]>(queryKey);
+      // It wrote files after the folder was read, which is so of every job that outlives its request.
+      if (before !== undefined && hasJobEnded(before, data))
+        void queries.invalidateQueries({ queryKey: ['server', uuid, 'files'] });
+      return data;
+    },
     refetchInterval: ({ state }) =>
       state.data?.some((job) => job.state === 'running') === true ? JOBS_MS : false,
   });

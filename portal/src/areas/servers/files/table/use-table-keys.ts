@@ -1,4 +1,5 @@
 import type { KeyboardEvent } from 'react';
+import { hasOpenModal } from '../../../../components/open-modal.ts';
 import { all, NOTHING, step, toggle } from './selection.ts';
 import type { Browser } from '../use-browser.ts';
 
@@ -43,7 +44,7 @@ export function useTableKeys(browser: Browser, { menuPoint }: Place) {
 
   return (event: KeyboardEvent): void => {
     // Fields and buttons of a row have keys of their own.
-    if (event.target !== event.currentTarget) return;
+    if (event.target !== event.currentTarget || hasOpenModal()) return;
     const control = event.ctrlKey || event.metaKey;
     const act = actOf(event, control);
     if (act === undefined) return;
