@@ -111,13 +111,13 @@ export function planKind<T extends object, At>(
 ): PlannedKind<T> {
   const objects = wanted.map(({ object }) => object);
   const matched = kind.match?.(objects, rows) ?? matchKeys(kind, objects, rows);
-  const unnamed = new Map(rows.map((row) => [row.id, row]));
+  const unnamed = new Map(rows.map((row) => [rowOf(kind, row), row]));
   const remaining: T[] = [];
   for (const [index, one] of wanted.entries()) {
     const before = matched.get(index) ?? null;
     const placed = placeObject(kind, one, before, { holdings, sink });
     if (placed === null) continue;
-    if (before !== null) unnamed.delete(before.id);
+    if (before !== null) unnamed.delete(rowOf(kind, before));
     remaining.push(planObject(kind, placed.one, { before: placed.before, ...stored }, sink));
   }
   const left = [...unnamed.values()];
@@ -128,6 +128,11 @@ export function planKind<T extends object, At>(
   kind.checkStored?.(objects, left, refuse, matched);
   const stays = left.filter((row) => row.owner === 'portal' || kind.stays?.(row) === true);
   return { remaining: [...remaining, ...stays.map(({ object }) => object)], left };
+}
+
+/** The name of a row among those of its kind: not all kinds have numbers, and two sides may have one key. */
+function rowOf<T extends object>(kind: Kind<T>, { id, object }: Current<T>): string {
+  return `${id} ${kind.key(object)}`;
 }
 
 interface Placing<At> {
