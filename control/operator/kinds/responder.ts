@@ -55,8 +55,10 @@ export const responder = defineKind<typeof RESPONDER, ResponderObject, object>(R
   view: (object) => ({ ...object, secret: null }),
 });
 
+/** The URL, or the words of the command: one that has spaces in it is quoted. */
 function describeCall({ command, webhook }: Pick<ResponderObject, 'command' | 'webhook'>): string {
-  return command?.join(' ') ?? webhook ?? '';
+  const words = command?.map((word) => (/^[^\s"]+$/.test(word) ? word : JSON.stringify(word)));
+  return words?.join(' ') ?? webhook ?? '';
 }
 
 function toStored({ name, command, webhook, secret, prefixes, at, ...times }: ResponderObject) {
