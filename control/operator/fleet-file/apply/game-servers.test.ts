@@ -481,3 +481,12 @@ test('a port of a server that was made by hand is refused, also beside others of
   const plan = await planFleet(db, mustParse(fleet({ server: `${first}, ${third}` })));
   assert.match(renderPlan(plan), /port 25999 is that of Survival, which was made by hand/);
 });
+
+test('a mount of a server that was made by hand is not taken from its node', async (t) => {
+  const { db } = await testDatabase(t);
+  const mounted = '[{ name: n1, mounts: [{ name: maps, source: /a, target: /b }] }]';
+  await applyText(db, fleet({ nodes: mounted, server: server({ mounts: '[maps]' }) }));
+  await sql`update game_servers set owner = 'portal'`.execute(db);
+  const plan = await planFleet(db, mustParse(fleet({ nodes: '[{ name: n1 }]' })));
+  assert.match(renderPlan(plan), /Survival has the mount maps: take it from there first/);
+});
