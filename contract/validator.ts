@@ -8,8 +8,13 @@ export const MAX_ERRORS = 20;
 /** A union has an error for each branch, so the library collects more. */
 Settings.Set({ maxErrors: 200 });
 
+/** The last time whose year has four digits in UTC, with which it is stored and answered. */
+const LAST_TIME = Date.parse('9999-12-31T23:59:59.999Z');
+
 /** RFC 3339 only: the library also takes the time zone of RFC 9557 in brackets, which Date does not parse. */
-Format.Set('date-time', (text) => !text.includes('[') && Format.IsDateTime(text));
+Format.Set('date-time', (text) => {
+  return !text.includes('[') && Format.IsDateTime(text) && Date.parse(text) <= LAST_TIME;
+});
 
 /** A place where a value does not fit its schema. */
 export interface SchemaError {

@@ -106,13 +106,19 @@ export async function revokeKeys(tx: Tx, ids: readonly number[]): Promise<void> 
      where id = any(${ids}::bigint[]) and revoked_at is null`.execute(tx);
 }
 
-/** Hands keys that were made by hand to the fleet file. `names`: `acme ci`. */
+/**
+ * Hands keys that were made by hand to the fleet file, which has one of a name: the oldest of several, and none beside one
+ * that it has already. `names`: `acme ci`.
+ */
 export async function adoptKeys(tx: Tx, names: readonly string[]): Promise<void> {
   await sql`
-    update api_keys k set owner = 'fleet'
-      from organisations o
-     where o.id = k.organisation_id and k.owner = 'portal' and k.revoked_at is null
-       and o.slug || ' ' || k.name = any(${names}::text[])`.execute(tx);
+    update api_keys set owner = 'fleet'
+     where id in (
+       select min(k.id) from api_keys k join organisations o on o.id = k.organisation_id
+        where k.owner = 'portal' and k.revoked_at is null and o.slug || ' ' || k.name = any(${names}::text[])
+          and not exists (select from api_keys f where f.owner = 'fleet' and f.name = k.name
+                                                   and f.organisation_id = k.organisation_id)
+        group by k.organisation_id, k.name)`.execute(tx);
 }
 
 /** Locks rows of organisations and returns their flags by id. */

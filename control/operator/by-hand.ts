@@ -66,6 +66,8 @@ export interface WriteTerms {
   readonly allowsLosses?: boolean;
   /** Whether the path of the request is that of the object. */
   readonly isAt?: (object: object) => boolean;
+  /** It makes the object where there is none of this side. */
+  readonly isWhole?: boolean;
   /** The word for the change in the audit trail. Default: `create` or `change`. */
   readonly action?: string;
   /** Where the eggs come from that an object names. */
@@ -162,11 +164,13 @@ async function loadForWrite<T extends object>(
   batch: Batch,
   kind: Kind<T>,
   key: string,
-  { ifMatch = null, ifNoneMatch = null }: WriteTerms,
+  { ifMatch = null, ifNoneMatch = null, isWhole = false }: WriteTerms,
   isOfAny = false,
 ): Promise<Current<T> | null> {
   await kind.lock?.(batch.tx, key);
-  const [before = null] = await kind.load(batch.tx, [key]);
+  const stored = await kind.load(batch.tx, [key]);
+  const isOwn = ({ owner }: Current<T>) => !isWhole || !kind.isTwoSided || owner === batch.owner;
+  const before = stored.find(isOwn) ?? null;
   const called = `${kind.name.replaceAll('-', ' ')} ${key}`;
   const isSame = (tags: string) => before !== null && sameState(tags, stateOf(kind, before));
   if (ifNoneMatch !== null && isSame(ifNoneMatch)) {

@@ -79,17 +79,19 @@ export function sentence(reason: string): string {
   return /[.?!]$/.test(text) ? text : `${text}.`;
 }
 
+/** The years that four digits have: JavaScript and PostgreSQL write others, each in its own way. */
+const [FIRST, LAST] = ['0001-01-01T00:00:00Z', '9999-12-31T23:59:59.999Z'].map(Date.parse);
+
 /** Parses an RFC 3339 time with an offset, and checks the calendar. */
 export function parseMoment(text: string): Parsed<Date> {
   const form = /^(\d{4})-(\d\d)-(\d\d)T\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:\d\d)$/.exec(text);
   const value = new Date(text);
   const [, year, month, day] = form ?? [];
   const midnight = new Date(`${year}-${month}-${day}T00:00:00Z`);
-  if (form !== null && !Number.isNaN(value.getTime()) && midnight.getUTCDate() === Number(day)) {
-    return { ok: true, value };
+  const refuse = (why: string): Parsed<Date> => ({ ok: false, reason: `"${text}" is ${why}` });
+  if (form === null || Number.isNaN(value.getTime()) || midnight.getUTCDate() !== Number(day)) {
+    return refuse('no moment: write it with an offset, such as 2026-01-01T00:00:00+00:00.');
   }
-  return {
-    ok: false,
-    reason: `"${text}" is no moment: write it with an offset, such as 2026-01-01T00:00:00+00:00.`,
-  };
+  const isInRange = value.getTime() >= Number(FIRST) && value.getTime() <= Number(LAST);
+  return isInRange ? { ok: true, value } : refuse('not in the years 1 to 9999 of UTC.');
 }

@@ -141,6 +141,8 @@ export interface Kind<T extends object = object, Facts extends object = object> 
     db: Db | Tx,
     objects: readonly T[],
   ): Promise<ReadonlyMap<string, readonly string[]>>;
+  /** The file may have one of a key, and those who write by hand another one. */
+  readonly isTwoSided?: true;
   /** It may be removed by hand also if the fleet file declares it. */
   readonly isEndedByHand?: true;
   /** It has rights: an answer to a write waits for the writes that began by the old ones. */

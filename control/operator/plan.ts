@@ -34,27 +34,45 @@ export function differenceOf<T extends object>(
 function describeChanges<T extends object>(kind: Kind<T>, before: T, after: T): string {
   // Most objects of a file do not change, and words for all of them take long.
   if (JSON.stringify(before) === JSON.stringify(after)) return '';
-  const [was, is] = [describeAll(kind, before), describeAll(kind, after)];
-  return Object.entries(is)
-    .filter(([field, words]) => was[field] !== words)
-    .map(([field, words]) => `${field} ${was[field] ?? 'none'} -> ${words}`)
+  const [was, is] = [shownFields(kind, before), shownFields(kind, after)];
+  return [...is]
+    .flatMap(([name, { field, value }]) => {
+      const old = was.get(name)?.value;
+      if (stateOf(old) === stateOf(value)) return [];
+      const words = [describeField(field, old), describeField(field, value)];
+      // Two values may have the same words, such as `none`: what decides is the values.
+      const [from, to] = words[0] === words[1] ? [stateOf(old), stateOf(value)] : words;
+      return [`${name} ${from} -> ${to}`];
+    })
     .join(', ');
 }
 
-function describeAll<T extends object>(kind: Kind<T>, object: T): Readonly<Record<string, string>> {
-  return Object.fromEntries(describeFields(fieldsOf(kind.schema), kind.shown?.(object) ?? object));
+/** A field with its value, by its name. */
+type ShownFields = ReadonlyMap<string, { readonly field: Field; readonly value: unknown }>;
+
+function shownFields<T extends object>(kind: Kind<T>, object: T): ShownFields {
+  return new Map(listFields(fieldsOf(kind.schema), kind.shown?.(object) ?? object));
 }
 
-/** The fields in words; those of an object by their own names. */
-function describeFields(
+/** The fields and their values; those of an object by their own names. */
+function listFields(
   fields: Readonly<Record<string, Field>>,
   object: object,
-): (readonly [string, string])[] {
+): (readonly [string, { readonly field: Field; readonly value: unknown }])[] {
   return Object.entries(object).flatMap(([name, value]) => {
     const field = fields[name] ?? {};
     return field.properties !== undefined && typeof value === 'object' && value !== null
-      ? describeFields(field.properties, value)
-      : [[name, describeField(field, value)] as const];
+      ? listFields(field.properties, value)
+      : [[name, { field, value }] as const];
+  });
+}
+
+/** A value as JSON, whatever the order of members is, where null is what is left out. */
+function stateOf(value: unknown): string {
+  return JSON.stringify(value ?? null, (_name, member: unknown) => {
+    if (typeof member !== 'object' || member === null || Array.isArray(member)) return member;
+    const members = Object.entries(member).filter(([, one]) => one !== null);
+    return Object.fromEntries(members.toSorted(([a], [b]) => (a < b ? -1 : 1)));
   });
 }
 
@@ -111,13 +129,13 @@ export function planKind<T extends object, At>(
 ): PlannedKind<T> {
   const objects = wanted.map(({ object }) => object);
   const matched = kind.match?.(objects, rows) ?? matchKeys(kind, objects, rows);
-  const unnamed = new Map(rows.map((row) => [row.id, row]));
+  const unnamed = new Map(rows.map((row) => [rowOf(kind, row), row]));
   const remaining: T[] = [];
   for (const [index, one] of wanted.entries()) {
     const before = matched.get(index) ?? null;
     const placed = placeObject(kind, one, before, { holdings, sink });
     if (placed === null) continue;
-    if (before !== null) unnamed.delete(before.id);
+    if (before !== null) unnamed.delete(rowOf(kind, before));
     remaining.push(planObject(kind, placed.one, { before: placed.before, ...stored }, sink));
   }
   const left = [...unnamed.values()];
@@ -128,6 +146,11 @@ export function planKind<T extends object, At>(
   kind.checkStored?.(objects, left, refuse, matched);
   const stays = left.filter((row) => row.owner === 'portal' || kind.stays?.(row) === true);
   return { remaining: [...remaining, ...stays.map(({ object }) => object)], left };
+}
+
+/** The name of a row among those of its kind: not all kinds have numbers, and two sides may have one key. */
+function rowOf<T extends object>(kind: Kind<T>, { id, object }: Current<T>): string {
+  return `${id} ${kind.key(object)}`;
 }
 
 interface Placing<At> {

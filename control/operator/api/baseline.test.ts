@@ -66,3 +66,27 @@ test('a fleet file leaves a baseline that was made by hand alone, and says so of
   );
   assert.equal((await applyText(db, file('198.51.100.0/24, 2001:db8::/32'))).changes.length, 0);
 });
+
+test('rules whose ports are together more than one rule may name stay whole, by a file and by hand', async (t) => {
+  const { operator, db } = await start(t);
+  const rules = ['1-90', '101-190'].map((port) => ({ ...ANY, destination_port: port }));
+  const made = dataOf<{ rules: object[] }>(await operator.put(ONE, { rules }));
+  assert.deepEqual(
+    made.rules,
+    ['1-90,101-111', '112-190'].map((port) => ({ ...ANY, destination_port: port })),
+  );
+  const again = await operator.put(ONE, { rules: made.rules });
+  assert.equal(again.headers.get('portcullis-generation'), null);
+  dataOf(await operator.send('DELETE', ONE));
+  await sql`delete from baseline_rules`.execute(db);
+  const entry = (ports: string) =>
+    `- { prefixes: [203.0.113.0/24], rules: [{ action: deny, protocol: udp, destination_port: ${ports} }] }`;
+  const { changes } = await applyText(db, `baseline:\n${entry('1-90')}\n${entry('101-190')}\n`);
+  const { rows } = await sql`select from baseline_rules where deleted_generation is null`.execute(
+    db,
+  );
+  assert.deepEqual(
+    [changes.filter(({ kind }) => kind === 'baseline').length, rows.length],
+    [1, 180],
+  );
+});

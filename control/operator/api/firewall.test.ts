@@ -209,6 +209,18 @@ edges: [{ name: fra1, devices: [x] }]`;
     ],
   );
   assert.deepEqual((await applyText(db, text('198.18.0.2'))).changes, []);
+  // Blocked sources have two sides: those by hand stand beside those of the file, whichever came first.
+  const blocked = `${filed}/blocked/all`;
+  const both = { sources: [{ source: '192.0.2.67' }, { source: '192.0.2.66' }] };
+  const taken = assertRefused(await operator.put(blocked, both), 422, 'conflict');
+  assert.deepEqual(pointersOf(taken), ['/sources/1/source']);
+  const beside = { sources: [{ source: '192.0.2.67' }] };
+  const made = await operator.put(blocked, beside, { 'if-none-match': '*' });
+  assert.deepEqual([made.status, dataOf<{ owner: string }>(made).owner], [201, 'portal']);
+  dataOf(await operator.put(blocked, { sources: [{ source: '192.0.2.68' }] }));
+  assert.deepEqual((await applyText(db, text('198.18.0.2'))).changes, []);
+  assert.equal((await operator.send('DELETE', blocked)).status, 200);
+  assertRefused(await operator.send('DELETE', blocked), 422, 'managed_by_fleet_file');
   const { changes: carved } = await applyText(
     db,
     text('198.18.0.2').replace(

@@ -80,11 +80,13 @@ function createWriters<T extends object>(
   { namesOf, keyOf, isAt }: Paths,
   library: EggLibrary,
 ): Pick<KindHandlers, 'create' | 'save' | 'change'> {
-  const write = (call: KindCall, tx: Tx, wanted: Omit<ObjectWrite<T>, 'body'>): Promise<Answer> =>
+  type Write = Omit<ObjectWrite<T>, 'body'> & Pick<WriteTerms, 'isWhole'>;
+  const write = (call: KindCall, tx: Tx, wanted: Write): Promise<Answer> =>
     operate(tx, (batch) => {
       if (kind.isHolder && wanted.key !== null) call.endsRights(Number(wanted.key));
-      const write = { ...wanted, body: Object(call.body) };
-      return writeObject(batch, kind, write, termsOf(call, library));
+      const { isWhole = false, ...others } = wanted;
+      const write = { ...others, body: Object(call.body) };
+      return writeObject(batch, kind, write, { ...termsOf(call, library), isWhole });
     });
   return {
     create: (call, tx) =>
@@ -93,6 +95,7 @@ function createWriters<T extends object>(
       const key = keyOf(call);
       return write(call, tx, {
         key,
+        isWhole: true,
         make(before, body) {
           const isElsewhere = before !== null && !isAt(call, before.object);
           if (kind.isNumbered && isElsewhere) throw noSuch(kind, key);

@@ -4,6 +4,8 @@ import { sql } from 'kysely';
 import { generateSecret } from '../../access/index.ts';
 import { assertRefused, dataOf } from '../../testing/client.ts';
 import { startEnvironment } from '../../testing/fixture.ts';
+import { applyFleet } from '../fleet-file/apply/apply.ts';
+import { mustParse, TEST_ACTOR } from '../fleet-file/testing.ts';
 
 const ORGANISATIONS = '/api/portal/operator/organisations';
 const HIVE = `${ORGANISATIONS}/hive`;
@@ -138,4 +140,27 @@ test('a key of the fleet file is changed there, and revoked here also', async (t
   assert.equal(await statusOf(secret), 401);
   const [revoked] = dataOf<Key[]>(await operator.get(KEYS));
   assert.ok(revoked?.revoked_at);
+});
+
+test('a file that adopts takes the oldest of keys that share a name, and the others stay as they are', async (t) => {
+  const { operator, db, statusOf } = await start(t);
+  for (const table of ['organisations', 'services', 'holdings', 'asns']) {
+    await sql`update ${sql.table(table)} set owner = 'portal'`.execute(db);
+  }
+  const first = dataOf<Key>(await operator.post(KEYS, PANEL));
+  const second = dataOf<Key>(await operator.post(KEYS, PANEL));
+  const file = mustParse(`organisations:
+  hive:
+    name: Hive
+    flags: [firewall_api]
+    prefixes: [{ cidr: 198.18.5.0/24 }]
+    keys: [{ name: panel, abilities: [firewall.read] }]
+`);
+  const options = { allowLosses: false, actor: TEST_ACTOR, adopt: true };
+  for (const _again of [1, 2]) {
+    assert.deepEqual((await applyFleet(db, file, options)).changes, []);
+    const owners = dataOf<Key[]>(await operator.get(KEYS)).map(({ id, owner }) => [id, owner]);
+    assert.deepEqual(Object.fromEntries(owners), { [first.id]: 'fleet', [second.id]: 'portal' });
+  }
+  assert.deepEqual([await statusOf(first.secret), await statusOf(second.secret)], [200, 200]);
 });

@@ -295,6 +295,15 @@ test('takes no rules out of force unless it is asked to', async (t) => {
   const end = { since: '2026-01-01T00:00:00+00:00', until: '2026-02-01T00:00:00+00:00' };
   assertRefused(await patch(one, end), 422, 'live_objects');
   dataOf(await patch(`${one}?allow_losses=true`, end));
+  // One that begins later takes them out of force when a change makes it begin now.
+  const later = { prefix: '203.0.113.8/29', since: '2099-01-01T00:00:00+00:00' };
+  const begun = `${HIVE}/holdings/${made(await give(later)).id}`;
+  const refusedNow = assertRefused(
+    await patch(begun, { since: '2026-01-01T00:00:00+00:00' }),
+    422,
+    'live_objects',
+  );
+  assert.match(String(refusedNow['detail']), /of acme has 1 live firewall object/);
 });
 
 test('changes nothing that the fleet file owns, and nothing of another organisation', async (t) => {

@@ -97,16 +97,27 @@ function contentsOf({ prefix, rules }: BaselineObject, refuse: Refuse = () => {}
   return [...readRules(rules, within, terms).found];
 }
 
-/** Rules that differ only in their ports as one, in one order. */
+/** Rules that differ only in their ports as one, in one order; as several, where one may not name so many. */
 function rulesOf(contents: readonly RuleContent[]): Rule[] {
   return joinPorts(contents)
-    .map(([{ action, protocol, source }, ports]) => ({
-      action,
-      protocol,
-      destination_port: ports.length === 0 ? null : portExpression(ports),
-      source_ip: source,
-    }))
+    .flatMap(([{ action, protocol, source }, ports]) =>
+      chunksOf(ports).map((some) => ({
+        action,
+        protocol,
+        destination_port: some.length === 0 ? null : portExpression(some),
+        source_ip: source,
+      })),
+    )
     .toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+}
+
+function chunksOf(ports: readonly number[]): (readonly number[])[] {
+  const sorted = ports.toSorted((a, b) => a - b);
+  const { length } = sorted;
+  const count = Math.max(1, Math.ceil(length / MAX_PORTS));
+  return Array.from({ length: count }, (_, index) =>
+    sorted.slice(index * MAX_PORTS, (index + 1) * MAX_PORTS),
+  );
 }
 
 async function load(

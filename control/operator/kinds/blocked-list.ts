@@ -9,6 +9,7 @@ import { parseCidr, wholeFamily } from '@portcullis/core/net/cidr.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
 import { lockRows } from '../../db/locks.ts';
+import { conflict } from '../../problem.ts';
 import { endBlocked, saveBlocked } from '../../firewall/blocked/index.ts';
 import type { Batch } from '../../fleet/batch.ts';
 import {
@@ -39,6 +40,7 @@ export const blockedList = defineKind<typeof BLOCKED_LIST, BlockedListObject, Fa
   spread,
   combine,
   key: keyOf,
+  isTwoSided: true,
   organisation: ({ organisation }) => organisation,
   refersTo: [
     { kind: 'organisation', pointer: '/organisation', key: ({ organisation }) => organisation },
@@ -64,6 +66,7 @@ export const blockedList = defineKind<typeof BLOCKED_LIST, BlockedListObject, Fa
   match: matchLists,
   async admit(tx, wanted) {
     await placeAll(tx, targets, [wanted]);
+    await refuseOfFile(tx, wanted);
   },
   load: loadLists,
   /** Sources that were blocked by hand stay so. */
@@ -154,6 +157,22 @@ function matchLists(
     matched.set(index, { ...list, owner: 'fleet', object: { ...list.object, sources } });
   }
   return matched;
+}
+
+/** 422 for a source that the file blocks there: a list by hand would not have it. */
+async function refuseOfFile(tx: Tx, { object }: Wanted<BlockedListObject>): Promise<void> {
+  const lists = await loadLists(tx, [keyOf(object)]);
+  const sourcesOf = (side: StoredList['owner']) =>
+    new Set(
+      lists
+        .filter(({ owner }) => owner === side)
+        .flatMap((list) => list.object.sources.map(({ source }) => source)),
+    );
+  const [ofFile, own] = [sourcesOf('fleet'), sourcesOf('portal')];
+  const index = object.sources.findIndex(({ source }) => ofFile.has(source) && !own.has(source));
+  if (index < 0) return;
+  const detail = `${showCidr(object.sources[index]?.source ?? '')} is blocked there by the fleet file: leave it out.`;
+  throw conflict(detail, `/sources/${index}/source`);
 }
 
 interface ListRow extends BlockedListObject, Omit<Facts, 'places'> {

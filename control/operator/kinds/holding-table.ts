@@ -137,11 +137,12 @@ export async function loadInside(
      group by w.network`.execute(db);
   const inside = new Map(rows.map((row) => [row.network, row]));
   const found = new Map<string, readonly string[]>();
-  for (const { organisation, prefix, since } of objects) {
+  for (const object of objects) {
+    const { id, prefix } = object;
     const { organisation: loser, liveObjects } = inside.get(prefix) ?? { liveObjects: 0 };
     if (loser === undefined || liveObjects === 0) continue;
     const words = describeOrphans({ prefix, organisation: loser }, liveObjects);
-    found.set(`${organisation} ${prefix} ${since ?? ''}`, [words]);
+    found.set(id > 0 ? String(id) : keyOf(object), [words]);
   }
   return found;
 }

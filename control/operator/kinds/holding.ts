@@ -50,11 +50,13 @@ export const holding = defineKind<typeof HOLDING, HoldingObject, HoldingFacts>(H
   match: matchHoldings,
   checkStored: refuseTaken,
   admit: requireFree,
-  inherit: (object, before) => ({
-    ...object,
-    id: before?.id ?? 0,
-    since: object.since ?? before?.since ?? null,
-  }),
+  inherit(object, before, refuse) {
+    if (before !== null && before.prefix !== object.prefix) {
+      const why = `A holding of ${showCidr(before.prefix)} stays one: make another of ${showCidr(object.prefix)}, and end this one.`;
+      refuse('/prefix', why);
+    }
+    return { ...object, id: before?.id ?? 0, since: object.since ?? before?.since ?? null };
+  },
   load: (db, keys, organisation) => loadHoldings(db, { keys, organisation }),
   async lock(tx, key) {
     await lockRows(tx, 'holdings', [Number(key)], 'update');

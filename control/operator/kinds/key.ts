@@ -269,14 +269,15 @@ function refuseSharedSecrets(
   }
 }
 
-/** Finds the rows by name. A key that was revoked by hand, and was made so, leaves its name free. */
+/** Finds the rows by name, those of the file first. A key that was revoked by hand, and was made so, leaves its name free. */
 function matchKeys(
   objects: readonly KeyObject[],
   rows: readonly StoredKey[],
 ): ReadonlyMap<number, StoredKey> {
   const nameOf = ({ organisation, name }: KeyObject) => `${organisation} ${name}`;
   const byName = new Map<string, StoredKey>();
-  for (const row of rows) {
+  const ofFile = rows.filter(({ owner }) => owner === 'fleet');
+  for (const row of [...ofFile, ...rows]) {
     if (row.owner === 'portal' && row.facts.revokedAt !== null) continue;
     const name = nameOf(row.object);
     if (!byName.has(name)) byName.set(name, row);

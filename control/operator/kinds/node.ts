@@ -11,6 +11,8 @@ interface Facts {
   readonly servers: number;
   /** The servers that were made by hand. */
   readonly madeByHand: number;
+  /** The mounts of those. */
+  readonly mountsByHand: readonly { readonly server: string; readonly mount: string }[];
 }
 
 const table = kindTable<NodeObject, Facts>({
@@ -29,6 +31,9 @@ const table = kindTable<NodeObject, Facts>({
   facts: {
     servers: sql`(select count(*) from game_servers s where s.node_id = nodes.id)`,
     madeByHand: sql`(select count(*) from game_servers s where s.node_id = nodes.id and s.owner = 'portal')`,
+    mountsByHand: sql`(
+      select coalesce(jsonb_agg(jsonb_build_object('server', s.name, 'mount', m) order by s.name, m), '[]')
+        from game_servers s, unnest(s.mounts) m where s.node_id = nodes.id and s.owner = 'portal')`,
   },
 });
 
@@ -50,6 +55,13 @@ export const node = defineKind<typeof NODE, NodeObject, Facts>(NODE, {
       many.map(({ object }) => object),
     ),
   check: checkMounts,
+  checkStored(nodes, _others, refuse, matched) {
+    for (const [index, { facts }] of matched) {
+      const names = nodes[index]?.mounts.map(({ name }) => name) ?? [];
+      const used = facts.mountsByHand.find(({ mount }) => !names.includes(mount));
+      if (used !== undefined) refuse(index, describeUsed(used));
+    }
+  },
   admit: requireUnusedMounts,
   remove: ({ tx }, many) => table.delete(tx, many),
   summary: ({ name }) => `it is let in once it is enrolled: portcullis nodes enrol ${name}`,
@@ -84,8 +96,9 @@ async function requireUnusedMounts(tx: Tx, { object }: Wanted<NodeObject>): Prom
   );
   const [used] = rows;
   if (used === undefined) return;
-  throw conflict(
-    `The server ${used.server} has the mount ${used.mount}: take it from there first.`,
-    '/mounts',
-  );
+  throw conflict(describeUsed(used), '/mounts');
+}
+
+function describeUsed({ server, mount }: Facts['mountsByHand'][number]): string {
+  return `The server ${server} has the mount ${mount}: take it from there first.`;
 }

@@ -53,10 +53,19 @@ export const responder = defineKind<typeof RESPONDER, ResponderObject, object>(R
     expires_seconds,
   }),
   view: (object) => ({ ...object, secret: null }),
+  /** A secret is not read, so a PUT of what was read would take it away. */
+  losses: ({ before: { object }, after, byHand }) =>
+    byHand && object.secret !== null && after?.webhook && after.secret === null
+      ? [
+          `The webhook of ${object.name} would be called without its secret, which is not shown: send it again, or change the other fields by a PATCH.`,
+        ]
+      : [],
 });
 
+/** The URL, or the words of the command: one that has spaces in it is quoted. */
 function describeCall({ command, webhook }: Pick<ResponderObject, 'command' | 'webhook'>): string {
-  return command?.join(' ') ?? webhook ?? '';
+  const words = command?.map((word) => (/^[^\s"]+$/.test(word) ? word : JSON.stringify(word)));
+  return words?.join(' ') ?? webhook ?? '';
 }
 
 function toStored({ name, command, webhook, secret, prefixes, at, ...times }: ResponderObject) {

@@ -99,10 +99,14 @@ export function readMarks(
 const MAX_REF = 100;
 const MAX_NOTE = 2_000;
 
+/** The last second of the years with four digits: databases and JavaScript write others, each in its own way. */
+const LAST_END = Date.parse('9999-12-31T23:59:59Z');
+
 /** An invalid date for what is not a time with its offset. */
 function parseEnd(text: string): Date {
   const hasOffset = /(?:Z|[+-]\d\d:\d\d)$/.test(text);
-  return new Date(hasOffset ? Math.ceil(Date.parse(text) / 1_000) * 1_000 : Number.NaN);
+  const end = hasOffset ? Math.ceil(Date.parse(text) / 1_000) * 1_000 : Number.NaN;
+  return new Date(end <= LAST_END ? end : Number.NaN);
 }
 
 function refuse(field: MarkField, reason: string) {

@@ -447,3 +447,46 @@ test('keeps what the people of a server set, where the file leaves it open, and 
     ['tries 2 -> 1, variables MOTD'],
   );
 });
+
+test('a server that the file names no more is removed, however many there are', async (t) => {
+  const { db } = await testDatabase(t);
+  const [first, second, third] = ['1', '2', '3'].map((digit) =>
+    server({
+      uuid: UUID.replace(/1$/, digit),
+      name: `s${digit}`,
+      allocation: `{ ip: 198.51.100.10, port: ${25560 + Number(digit)} }`,
+    }),
+  );
+  await applyText(db, fleet({ server: `${first}, ${second}, ${third}` }));
+  const one = await applyText(db, fleet({ server: second as string }));
+  assert.deepEqual(
+    one.changes.map(({ sign, subject }) => `${sign} ${subject}`),
+    ['- server s1 (acme)', '- server s3 (acme)'],
+  );
+  await applyText(db, fleet({ server: `${first}, ${second}, ${third}` }));
+  assert.equal((await applyText(db, fleet())).changes.length, 3);
+  assert.equal((await applyText(db, fleet())).changes.length, 0);
+});
+
+test('a port of a server that was made by hand is refused, also beside others of the file', async (t) => {
+  const { db } = await testDatabase(t);
+  const [first, second, third] = [25_565, 25_999, 25_999].map((port, index) =>
+    server({
+      uuid: UUID.replace(/1$/, String(index)),
+      allocation: `{ ip: 198.51.100.10, port: ${port} }`,
+    }),
+  );
+  await applyText(db, fleet({ server: `${first}, ${second}` }));
+  await sql`update game_servers set owner = 'portal' where port = 25999`.execute(db);
+  const plan = await planFleet(db, mustParse(fleet({ server: `${first}, ${third}` })));
+  assert.match(renderPlan(plan), /port 25999 is that of Survival, which was made by hand/);
+});
+
+test('a mount of a server that was made by hand is not taken from its node', async (t) => {
+  const { db } = await testDatabase(t);
+  const mounted = '[{ name: n1, mounts: [{ name: maps, source: /a, target: /b }] }]';
+  await applyText(db, fleet({ nodes: mounted, server: server({ mounts: '[maps]' }) }));
+  await sql`update game_servers set owner = 'portal'`.execute(db);
+  const plan = await planFleet(db, mustParse(fleet({ nodes: '[{ name: n1 }]' })));
+  assert.match(renderPlan(plan), /Survival has the mount maps: take it from there first/);
+});

@@ -72,6 +72,20 @@ const CASES: readonly (readonly [name: string, text: string, expected: readonly 
     [/is no moment/],
   ],
   [
+    'a moment whose year in UTC has not four digits',
+    ACME(
+      '    prefixes: [{ cidr: 203.0.113.0/24, asn: 64500, since: "0001-01-01T00:00:00+01:00" }, { cidr: 203.0.114.0/24, asn: 64500, since: "9999-12-31T23:59:59-01:00" }]\n    groups: [{ name: g, rules: [{ action: deny, protocol: udp, destination_port: 1, expires_at: "9999-12-31T23:59:59-01:00" }] }]',
+    ),
+    [/^5:59 .*not in the years 1 to 9999/, /^5:133 .*not in the years/, /^6:97 Is a time/],
+  ],
+  [
+    'a text that no database takes',
+    ACME(
+      '    blocked_sources: [{ sources: [192.0.2.1], note: "a\\0" }, { sources: [192.0.2.2], note: "\\ud800" }]',
+    ),
+    [/^5:53 .*no database takes/, /^5:92 .*no database takes/],
+  ],
+  [
     'an end before the beginning',
     ACME(
       '    prefixes: [{ cidr: 203.0.113.0/24, asn: 64500, since: "2026-01-02T00:00:00Z", until: "2026-01-01T00:00:00Z" }]',

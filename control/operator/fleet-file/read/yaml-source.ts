@@ -21,6 +21,8 @@ export interface Located {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const MAX_EXPANDED = 50_000;
+const UNSTORABLE =
+  'This text has a NUL or half of a surrogate pair, which no database takes: leave it out.';
 
 /** Returns null when the text is not YAML; the mistakes say why. */
 export function locateYaml(text: string, env: Environment, mistakes: MistakeList): Located | null {
@@ -115,7 +117,9 @@ class Walk {
     if (typeof node.value !== 'string') return { value: node.value, place };
     const refuse = (problem: string): void =>
       this.#mistakes.addUnreadable(this.#positionOf(place), problem);
-    return { value: substitute(node.value, this.#env, refuse), place };
+    const text = substitute(node.value, this.#env, refuse);
+    if (text.includes('\0') || !text.isWellFormed()) refuse(UNSTORABLE);
+    return { value: text, place };
   }
 
   #readMap(
