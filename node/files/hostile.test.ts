@@ -307,6 +307,16 @@ describe('the disk quota', () => {
     while ((await files.code({ kind: 'makeFolder', path: `f${made}` })) === 'done') made += 1;
     assert.ok(made > 200 && made < 260, `${made}`);
   });
+
+  it('holds for copies of an empty folder', async (t) => {
+    const files = new TestFiles(t);
+    files.limitEntries = 12;
+    await files.ok('done', { kind: 'makeFolder', path: 'empty' });
+    let made = 0;
+    const copy = () => files.code({ kind: 'copy', from: 'empty', to: `c${made}` });
+    while (made < 20 && (await copy()) === 'job') made += 1;
+    assert.ok(made > 0 && made < 12, `${made}`);
+  });
 });
 
 describe('deep folders', () => {

@@ -33,6 +33,17 @@ test('counts what is granted and what was used once, until a measurement has see
   await quota.take({ bytes: 1, entries: 4 });
 });
 
+test('counts the folders of the bin, and lets no more be made far above the limit than one at a time', async () => {
+  const quota = quotaOf(10);
+  quota.measured({ bytes: 0, entries: 4, complete: true }, 0);
+  await quota.takeForBin(7);
+  await assert.rejects(quota.take({ bytes: 0, entries: 1 }), /may have 10 files/);
+  // A person deletes many files, each in a folder of its own depth.
+  for (let count = 0; count < 256; count += 1) await quota.takeForBin(64);
+  await assert.rejects(quota.takeForBin(64), /empty the bin/);
+  await quota.takeForBin(1);
+});
+
 test('takes as long for the last of many files as for the first', { timeout: 60_000 }, async () => {
   const quota = quotaOf(1_000_000);
   quota.measured({ bytes: 0, entries: 0, complete: true }, performance.now());

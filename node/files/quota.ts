@@ -1,8 +1,10 @@
-import { diskRefusal, entryLimit } from '../disk/disk-limit.ts';
+import { diskRefusal, entryLimit, farEntries } from '../disk/disk-limit.ts';
 import { type DiskUse, ENTRY_BYTES } from '../disk/measure.ts';
 import { FileRefusal } from './refusal.ts';
 
 const MIB = 1024 * 1024;
+const BIN_FULL =
+  'The server has too many files and folders to keep deleted ones too: empty the bin, delete the folder around it, or delete for good.';
 
 /** Disk that a write takes, or is about to take. */
 export interface Space {
@@ -81,6 +83,18 @@ export class Quota {
         this.#add({ ...rounded(used), endedAtMs: performance.now() });
       },
     };
+  }
+
+  /**
+   * Counts the folders that the bin makes around a deleted entry. One is always made, so that a full server can be emptied. Throws
+   * the refusal where more would take the server far above its limit of entries.
+   */
+  async takeForBin(folders: number): Promise<void> {
+    const most = (): number => farEntries(this.#options.limitMib(), this.#options.limitEntries());
+    const isFar = (): boolean => folders > 1 && this.#used().entries + folders >= most();
+    if (isFar()) await this.#measureAgain();
+    if (isFar()) throw new FileRefusal('quota', BIN_FULL);
+    this.#add({ ...rounded({ bytes: 0, entries: folders }), endedAtMs: performance.now() });
   }
 
   /** The space that is known to be in use. */

@@ -321,7 +321,14 @@ async function remove(gate: Gate, text: string, isFolder: boolean): Promise<Sftp
     if (stat === null) throw new FileRefusal('not_found', `There is no ${text}.`);
     if (stat.isDirectory()) throw new FileRefusal('impossible', `${text} is a folder.`);
   }
-  return only(await deleteFiles(gate, { kind: 'delete', paths: [text], forGood: false }));
+  const deletion = { kind: 'delete', paths: [text] } as const;
+  try {
+    return only(await deleteFiles(gate, { ...deletion, forGood: false }));
+  } catch (error) {
+    // A client deletes a folder file by file, which the bin of a full server cannot keep.
+    if (!(error instanceof FileRefusal) || error.code !== 'quota') throw error;
+    return only(await deleteFiles(gate, { ...deletion, forGood: true }));
+  }
 }
 
 async function readPart(file: OpenFile, offset: number, length: number): Promise<ReadBytes> {

@@ -115,12 +115,12 @@ test('a file that opens slowly holds the rights of no other session', {
   timeout: 60_000,
 }, async (t) => {
   const host = await new TestDoor(t).start();
-  host.files.put('a', 'content');
+  for (const path of ['a', 'b']) host.files.put(path, 'content');
   const disk = Promise.withResolvers<void>();
   host.files.slowDisk = disk.promise;
   const slow = await host.sftp();
   const other = await host.sftp();
-  const written = (await opened(other, 'new', 'w')) as Buffer;
+  const written = (await opened(other, 'b', 'w')) as Buffer;
   const listed = await new Promise<Buffer>((resolve) =>
     other.opendir('', (_error, handle) => resolve(handle)),
   );
@@ -268,4 +268,24 @@ test('files that are opened to go on hold no place of the operations while they 
     assert.equal(readFileSync(join(files.folder, name), 'utf8'), 'old new');
   }
   await session.close('lost');
+});
+
+test('deletes for good what the bin of a full server cannot keep', async (t) => {
+  const host = await new TestDoor(t).start();
+  const { files } = host;
+  const sftp = await host.sftp();
+  for (const path of ['top', 'folder/inner']) files.put(path);
+  files.limitEntries = 1;
+  const full = { bytes: 0, entries: 1_000_000, complete: true };
+  // No measurement takes its place.
+  files.beforeMeasure = () => Promise.reject(new Error('a slow disk'));
+  files.service.measured(UUID, full, performance.now());
+  for (const path of ['top', 'folder/inner'])
+    assert.equal(await outcome((done) => sftp.unlink(path, done)), 'ok');
+  assert.deepEqual(await files.names('folder'), []);
+  const { items } = await files.ok('bin', { kind: 'listBin' });
+  assert.deepEqual(
+    items.map(({ path }) => path),
+    ['top'],
+  );
 });

@@ -8,7 +8,7 @@ import {
 import type { FileAnswerOf, FileOperationOf } from '@portcullis/link/messages/files.ts';
 import type { Folder } from '../../server-folder/folder.ts';
 import type { Gate, Place } from '../gate.ts';
-import { FileRefusal } from '../refusal.ts';
+import { FileRefusal, notFound } from '../refusal.ts';
 import { isShort, sizeOf, typeOf } from './describe.ts';
 import { each } from './each.ts';
 import { pathOf } from './list.ts';
@@ -43,18 +43,26 @@ export async function deleteFiles(
   });
 }
 
-/** Moves an entry to the bin, with what is in it. */
+/** Moves an entry to the bin, with what is in it. Leaves nothing there if that fails. */
 export async function moveToBin(gate: Gate, { path, folder, name }: Place): Promise<void> {
+  if (!(await folder.has(name))) throw notFound(formatPath(path));
+  // Its own folder in the bin, and those that it was in.
+  await gate.files.quota.takeForBin(path.length);
   const bin = await gate.work('bin');
   const id = newBinId(path.length);
   await bin.make(id, gate.files.owner, 0o700);
-  const own = await enterAll(gate, bin, [id, ...path.slice(0, -1)], true);
   try {
-    await folder.move(name, own, name);
-    await own.sync();
-    await folder.sync();
-  } finally {
-    await own.close();
+    const own = await enterAll(gate, bin, [id, ...path.slice(0, -1)], true);
+    try {
+      await folder.move(name, own, name);
+      await own.sync();
+      await folder.sync();
+    } finally {
+      await own.close();
+    }
+  } catch (error) {
+    await discard(gate, bin, Buffer.from(id)).catch(() => undefined);
+    throw error;
   }
 }
 

@@ -54,6 +54,7 @@ async function copyOne(gate: Gate, source: Place, draft: Draft, job: RunningJob)
 /** Copies regular files and folders. Links, devices and what may not be read are left out, and named. */
 async function copyFolder(gate: Gate, source: Place, draft: Draft, job: RunningJob): Promise<void> {
   const { owner } = gate.files;
+  await takeFolder(gate);
   await draft.tmp.make(draft.name, owner);
   const made = await draft.tmp.enter(draft.name, null);
   if (made === null) throw copyRemoved();
@@ -77,9 +78,9 @@ async function copyFolder(gate: Gate, source: Place, draft: Draft, job: RunningJ
 
 async function copyVisited(gate: Gate, visit: Visit, into: Folder, job: RunningJob): Promise<void> {
   const { folder, name, stat, path } = visit;
-  const { owner, quota } = gate.files;
+  const { owner } = gate.files;
   if (stat.isDirectory()) {
-    (await quota.take({ bytes: 0, entries: 1 })).close({ bytes: 0, entries: 1 });
+    await takeFolder(gate);
     return into.make(name, owner);
   }
   try {
@@ -100,6 +101,11 @@ async function copyVisited(gate: Gate, visit: Visit, into: Folder, job: RunningJ
     if (!(error instanceof Refusal)) throw error;
     job.note(`${formatPath(path)} was left out: ${error.message}.`);
   }
+}
+
+/** Counts a folder that is about to be made, or throws the refusal. */
+async function takeFolder({ files: { quota } }: Gate): Promise<void> {
+  (await quota.take({ bytes: 0, entries: 1 })).close({ bytes: 0, entries: 1 });
 }
 
 /** Opens the folder of a copy; the walk made each before its content. */
