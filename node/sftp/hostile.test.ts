@@ -138,6 +138,18 @@ describe('a hostile client', () => {
     assert.equal(readFileSync(join(host.files.folder, 'a'), 'utf8'), 'content');
   });
 
+  it('writes no denied file into a folder that it moves meanwhile', async (t) => {
+    const host = await new TestDoor(t).start();
+    const { files } = host;
+    files.denylist = ['/live/server.cfg'];
+    files.put('mine/other');
+    const sftp = await host.sftp();
+    const handle = (await opened(sftp, 'mine/server.cfg', 'w')) as Buffer;
+    assert.equal(await outcome((done) => sftp.rename('mine', 'live', done)), 'ok');
+    assert.notEqual(await outcome((done) => sftp.close(handle, done)), 'ok');
+    assert.deepEqual(await files.names('live'), ['other']);
+  });
+
   it('opens so many channels, also when it leaves them unused', async (t) => {
     const host = await new TestDoor(t).start();
     const client = await host.connect();

@@ -34,10 +34,10 @@ async function copyTree(gate: Gate, source: Place, target: Place, job: RunningJo
   await gate.requireTreeAllowed(source, [target.path]);
   await withDraft(gate, async (draft) => {
     const stat = await source.folder.stat(source.name);
-    if (stat?.isDirectory() === true) await copyFolder(gate, source, draft, job);
+    if (stat?.isDirectory() === true) await copyFolder(gate, { source, target }, draft, job);
     else await copyOne(gate, source, draft, job);
     job.signal.throwIfAborted();
-    await gate.files.changes.run(() => publish(draft, target));
+    await gate.change([target], () => publish(draft, target));
   });
 }
 
@@ -52,7 +52,12 @@ async function copyOne(gate: Gate, source: Place, draft: Draft, job: RunningJob)
 }
 
 /** Copies regular files and folders. Links, devices and what may not be read are left out, and named. */
-async function copyFolder(gate: Gate, source: Place, draft: Draft, job: RunningJob): Promise<void> {
+async function copyFolder(
+  gate: Gate,
+  { source, target }: { readonly source: Place; readonly target: Place },
+  draft: Draft,
+  job: RunningJob,
+): Promise<void> {
   const { owner } = gate.files;
   await takeFolder(gate);
   await draft.tmp.make(draft.name, owner);
@@ -63,6 +68,8 @@ async function copyFolder(gate: Gate, source: Place, draft: Draft, job: RunningJ
     for await (const visit of walk.of(source.folder, source.name)) {
       const into = await enterCopy(made, visit.path.slice(0, -1));
       try {
+        // It may have come there since all was checked.
+        for (const { path } of [source, target]) gate.requireAllowed([...path, ...visit.path]);
         await copyVisited(gate, visit, into, job);
       } finally {
         await into.close();
