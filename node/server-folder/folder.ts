@@ -101,7 +101,9 @@ export class Folder {
 
   /** Whether another one is the same directory, wherever each was opened. */
   isSame(other: Folder): boolean {
-    const [own, its] = [this, other].map(({ descriptor }) => fstatSync(descriptor, { bigint: true }));
+    const [own, its] = [this, other].map(({ descriptor }) =>
+      fstatSync(descriptor, { bigint: true }),
+    );
     return own?.dev === its?.dev && own?.ino === its?.ino;
   }
 

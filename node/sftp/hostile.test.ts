@@ -169,6 +169,24 @@ describe('a hostile client', () => {
     for (let count = 0; count < 5; count += 1) await host.connect();
   });
 
+  it('has so many connections as a person, and to one server, from however many sources', async (t) => {
+    for (const limits of [{ perPerson: 2 }, { perServer: 2 }]) {
+      const host = await new TestDoor(t, limits).start();
+      const first = await host.connect();
+      await host.connect();
+      await assert.rejects(host.connect(), /authentication methods failed/);
+      first.destroy();
+      for (;;) {
+        const isIn = await host.connect().then(
+          () => true,
+          () => false,
+        );
+        if (isIn) break;
+        await delay(20);
+      }
+    }
+  });
+
   it('makes no name of bytes that are no UTF-8, which would be one with others', async (t) => {
     const host = await new TestDoor(t).start();
     const client = await host.connect();

@@ -258,7 +258,7 @@ class UploadSink {
     this.#grant.close(this.#used);
   }
 
-  /** Without the file itself, which was counted when it was made. */
+  /** The bytes since the grant; the file itself was counted when it was made. */
   get #used(): Space {
     return { bytes: this.received - this.#grantedFrom, entries: 0 };
   }
