@@ -44,6 +44,36 @@ test('counts the folders of the bin, and lets no more be made far above the limi
   await quota.takeForBin(1);
 });
 
+test('measures for many refused writes at once as for one, and for each after it came', async () => {
+  const walks: PromiseWithResolvers<void>[] = [];
+  const quota = new Quota({
+    limitMib: () => 0,
+    limitEntries: () => 10,
+    measure: () => {
+      const walk = Promise.withResolvers<void>();
+      walks.push(walk);
+      return walk.promise;
+    },
+  });
+  const end = (entries: number): void => {
+    quota.measured({ bytes: 0, entries, complete: true }, performance.now());
+    walks.at(-1)?.resolve();
+  };
+  const refused = () => assert.rejects(quota.take({ bytes: 1, entries: 1 }), /may have 10 files/);
+  const early = Array.from({ length: 100 }, refused);
+  await new Promise(setImmediate);
+  const late = Array.from({ length: 100 }, () => quota.take({ bytes: 1, entries: 0 }));
+  await new Promise(setImmediate);
+  assert.equal(walks.length, 1);
+  end(10);
+  await Promise.all(early);
+  // One for all that came during the first.
+  await new Promise(setImmediate);
+  assert.equal(walks.length, 2);
+  end(10);
+  await Promise.all(late);
+});
+
 test('takes as long for the last of many files as for the first', { timeout: 60_000 }, async () => {
   const quota = quotaOf(1_000_000);
   quota.measured({ bytes: 0, entries: 0, complete: true }, performance.now());

@@ -42,6 +42,9 @@ export class Quota {
   /** The sum of the additions, of which a copy makes hundreds of thousands. */
   readonly #added = { bytes: 0, entries: 0 };
   #use: DiskUse | null = null;
+  #measuring: Promise<void> = Promise.resolve();
+  /** The measurement after that; null: nobody waits for it. */
+  #next: Promise<void> | null = null;
 
   constructor(options: QuotaOptions) {
     this.#options = options;
@@ -121,8 +124,17 @@ export class Quota {
     return `The server may have ${limitMib} MiB on the disk; ${left} MiB are left, and this takes ${Math.ceil(bytes / MIB)} MiB.`;
   }
 
-  async #measureAgain(): Promise<void> {
-    await this.#options.measure().catch(() => undefined);
+  /**
+   * Measures the folder from now on. One at a time, and those that come meanwhile share the next: many refused writes at once take
+   * no more of the pace that all servers of the node share than one.
+   */
+  #measureAgain(): Promise<void> {
+    this.#next ??= this.#measuring.then(() => {
+      this.#next = null;
+      this.#measuring = this.#options.measure().then(ignore, ignore);
+      return this.#measuring;
+    });
+    return this.#next;
   }
 }
 
@@ -161,6 +173,8 @@ export class GrowingGrant {
     this.giveBack(used);
   }
 }
+
+function ignore(): void {}
 
 /** Each file takes whole blocks, as `measure.ts` counts. */
 function rounded({ bytes, entries }: Space): Space {
