@@ -74,7 +74,7 @@ export class Quota {
 
   /** Grants space, or throws the refusal. */
   async take(space: Space): Promise<Granted> {
-    if (this.#lack(space) !== null) await this.#measureAgain();
+    await this.#measureWhere(() => this.#lack(space) !== null);
     const lack = this.#lack(space);
     if (lack !== null) throw new FileRefusal('quota', lack);
     const addition: Addition = { ...rounded(space), endedAtMs: null };
@@ -95,7 +95,7 @@ export class Quota {
   async takeForBin(folders: number): Promise<void> {
     const most = (): number => farEntries(this.#options.limitMib(), this.#options.limitEntries());
     const isFar = (): boolean => folders > 1 && this.#used().entries + folders >= most();
-    if (isFar()) await this.#measureAgain();
+    await this.#measureWhere(isFar);
     if (isFar()) throw new FileRefusal('quota', BIN_FULL);
     this.#add({ ...rounded({ bytes: 0, entries: folders }), endedAtMs: performance.now() });
   }
@@ -122,6 +122,12 @@ export class Quota {
     if (limitMib === 0 || used.bytes + bytes <= limitMib * MIB) return null;
     const left = Math.max(0, Math.floor((limitMib * MIB - used.bytes) / MIB));
     return `The server may have ${limitMib} MiB on the disk; ${left} MiB are left, and this takes ${Math.ceil(bytes / MIB)} MiB.`;
+  }
+
+  /** Measures the folder again where space is lacking, unless a measurement that is under way finds it. */
+  async #measureWhere(isLacking: () => boolean): Promise<void> {
+    if (isLacking()) await this.#measuring;
+    if (isLacking()) await this.#measureAgain();
   }
 
   /**
