@@ -307,9 +307,9 @@ export const X1_GAME_SERVER_ENDPOINTS = [
     idempotent: true,
     summary: 'Install a server again',
     description:
-      'Its node stops it, gets the image and runs the install of its egg again: after a failed build, or to get what a new version installs. Files stay as far as the install keeps them, unless `files` says otherwise. Until it is built it cannot be started; the build says how far it is. A person needs the right `settings.reinstall`; files that are not kept need `file.delete` too, a key `game-servers.files`.',
+      'Its node stops it, gets the image and runs the install of its egg again: after a failed build, or to get what a new version installs. Files stay as far as the install keeps them, unless `files` says otherwise. Until it is built it cannot be started; the build says how far it is. A server that is suspended is left as it is. A person needs the right `settings.reinstall`; files that are not kept need `file.delete` too, a key `game-servers.files`.',
     responses: {
-      ...refusals(COMMON, WITH_KEY, ['not_found']),
+      ...refusals(COMMON, WITH_KEY, ['not_found', 'conflict']),
       200: {
         description: 'Accepted. Its node is asked now.',
         schema: Reinstalled,

@@ -2,7 +2,7 @@ import { SEES } from '@portcullis/core/access/server-rights.ts';
 import { type Caller, keyActor, rightsOn } from '../access/index.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { notSeen } from '../http/operations/not-found.ts';
-import { Problem } from '../problem.ts';
+import { conflict, Problem } from '../problem.ts';
 import { loadActivity, recordActivity } from './activity.ts';
 import { historyView, loadHistory } from './history.ts';
 import { instruct } from './instruct.ts';
@@ -71,6 +71,8 @@ export function createHandlers(calls: NodeCalls): GameServerHandlers {
 
 const reinstall: Handlers['reinstallGameServer'] = async (call, tx) => {
   const server = await requireServer(tx, call, 'settings.reinstall');
+  if (server.suspended)
+    throw conflict(`${server.name} is suspended: its operator alone installs it again.`);
   const { files = 'keep' } = call.query;
   if (files !== 'keep') requireDeletion(call.by, server.uuid);
   const epoch = await reinstallServer(tx, server.uuid, keyActor(call), files);

@@ -158,13 +158,16 @@ export async function deleteServer(
   return operate(tx, async (batch) => {
     const isManaged = by.managedServers?.includes(uuid) ?? true;
     if (!isManaged || !(await seesServer(tx, by, uuid))) throw notSeen();
-    const { rows } = await sql<{ name: string; own: boolean }>`
-      select name, made_by is not distinct from organisation_id as own
+    const { rows } = await sql<{ name: string; suspended: boolean; own: boolean }>`
+      select name, suspended, made_by is not distinct from organisation_id as own
         from game_servers where uuid = ${uuid}`.execute(tx);
     const [found] = rows;
     if (found?.own !== true) {
       throw conflict(`${found?.name} was made by the operator, who deletes it: ask for it.`);
     }
+    // Its files are evidence, and another server in its place would run.
+    if (found.suspended)
+      throw conflict(`${found.name} is suspended: its operator alone deletes it.`);
     await removeByHand(batch, server, uuid, { actor: keyActor(call), library });
     await keepNewest(tx, uuid, by.organisationId);
     return { status: 200, body: { data: { done: true } } };

@@ -316,3 +316,19 @@ test('owners choose among what is offered, and see no more than that', async (t)
   const listed = dataOf<{ servers: number }>(await operator.get(path));
   assert.equal(listed.servers, 1);
 });
+
+test('a server that is suspended is deleted and installed again by its operator alone', async (t) => {
+  const { acme, db, client } = await start(t);
+  const { uuid } = dataOf<Made>(await acme.post(SERVERS, SERVER));
+  const abilities = ['game-servers.manage', 'game-servers.files'] as const;
+  const manager = await client({ abilities: [...abilities] });
+  await sql`update game_servers set suspended = true where uuid = ${uuid}`.execute(db);
+  assertRefused(await acme.send('DELETE', `${SERVERS}/${uuid}`), 422, 'conflict');
+  for (const files of ['keep', 'bin', 'delete']) {
+    const reinstall = `${SERVERS}/${uuid}/reinstall?files=${files}`;
+    assertRefused(await manager.post(reinstall, {}), 422, 'conflict');
+  }
+  await sql`update game_servers set suspended = false where uuid = ${uuid}`.execute(db);
+  dataOf(await manager.post(`${SERVERS}/${uuid}/reinstall`, {}));
+  dataOf(await acme.send('DELETE', `${SERVERS}/${uuid}`));
+});

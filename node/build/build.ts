@@ -10,6 +10,7 @@ import type { ServerAssignment } from '@portcullis/core/game-servers/power.ts';
 import { withTimeout, type Engine, EngineError } from '../engine/engine.ts';
 import type { ServerConsole } from '../console/server-console.ts';
 import { PULL_MS } from '../server/launch.ts';
+import { beforeInstall } from '../files/operations/bin.ts';
 import { emptyFolder } from '../files/operations/empty.ts';
 import { isInFolder, Refusal } from '../server-folder/folder.ts';
 import type { ServerFolders } from '../server-folder/server-folders.ts';
@@ -117,7 +118,7 @@ async function empty(
   say: (line: string) => void,
 ): Promise<void> {
   if (how === null) return;
-  const name = `before-install-${buildEpoch}`;
+  const name = beforeInstall(buildEpoch);
   const { uid, gid } = statSync(folder);
   try {
     await emptyFolder({ folder, owner: { uid, gid }, how, name });

@@ -33,7 +33,7 @@ export interface ServerFiles {
   readonly transfers: Transfers;
   /** Serialises the first steps of uploads: the end of an older one of the same file, and what was received of it. */
   readonly beginnings: Limiter;
-  /** Serialises the last steps of writes: a check of what is there, and the rename. */
+  /** Serialises the last steps of writes, by `Gate.change`: a check of what is there, and the rename. */
   readonly changes: Limiter;
   /** Limits the copies of files that are opened to go on. */
   readonly copies: Limiter;
@@ -188,8 +188,7 @@ export class Gate {
     try {
       return await this.about(path, () => work(place));
     } finally {
-      this.#opened.splice(this.#opened.indexOf(place.folder), 1);
-      await place.folder.close();
+      await this.#close(place.folder);
     }
   }
 
@@ -235,6 +234,35 @@ export class Gate {
     if (walk.complete) return;
     const detail = `${formatPath(place.path)} holds too much to check it against the denylist of the egg: take its parts one by one.`;
     throw new FileRefusal('denied', detail);
+  }
+
+  /**
+   * Runs the last step of a change, one at a time of the server. Where the egg denies files, throws if the folder of a place was
+   * moved since it was opened: the place may be denied by now.
+   */
+  change<T>(places: readonly Place[], work: () => Promise<T>): Promise<T> {
+    return this.files.changes.run(async () => {
+      if (!this.files.denylist.isEmpty)
+        for (const place of places) await this.#requireUnmoved(place);
+      return work();
+    });
+  }
+
+  async #requireUnmoved({ path, folder }: Place): Promise<void> {
+    const around = path.slice(0, -1);
+    const found = await this.#enter(around, false);
+    try {
+      if (found.isSame(folder)) return;
+      const detail = `${formatPath(around)} was moved meanwhile.`;
+      throw new FileRefusal('impossible', detail);
+    } finally {
+      await this.#close(found);
+    }
+  }
+
+  async #close(folder: Folder): Promise<void> {
+    this.#opened.splice(this.#opened.indexOf(folder), 1);
+    await folder.close();
   }
 
   async #enter(path: FilePath, make: boolean): Promise<Folder> {

@@ -19,7 +19,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { FileCall, FileOperation } from '@portcullis/link/messages/files.ts';
 import { parseAnswer } from '@portcullis/link/messages/messages.ts';
-import { FolderWatch, TestFiles, writing } from './testing/files.ts';
+import { emptyFolder } from './operations/empty.ts';
+import { FolderWatch, OWNER, TestFiles, writing } from './testing/files.ts';
 import { HOSTILE_CASES } from './testing/hostile-cases.ts';
 import { LinkDoor } from './testing/link-door.ts';
 
@@ -229,6 +230,50 @@ describe('the denylist of an egg (panel#5042, #5650)', () => {
     assert.equal(await files.code({ kind: 'restore', ids: items.map(({ id }) => id) }), 'denied');
   });
 
+  it('holds for files before an install, which come back from the bin without those', async (t) => {
+    const files = new TestFiles(t);
+    files.denylist = ['/conf/token', '*.key'];
+    for (const path of ['conf/token', 'conf/plain', 'a.key']) files.put(path, 'x');
+    const name = 'before-install-2';
+    await emptyFolder({ folder: files.folder, owner: OWNER, how: 'bin', name });
+    const { items } = await files.ok('bin', { kind: 'listBin' });
+    await files.ok('done', { kind: 'restore', ids: items.map(({ id }) => id) });
+    assert.deepEqual(await files.names(name), ['conf']);
+    assert.deepEqual(await files.names(`${name}/conf`), ['plain']);
+  });
+
+  it('holds for a folder that is moved there while a job fills it', async (t) => {
+    const files = new TestFiles(t);
+    files.denylist = ['/live/server.cfg'];
+    files.put('plain', 'x');
+    files.put('mine/other');
+    const measured = Promise.withResolvers<void>();
+    // The copy waits for the quota, and its place is known by then.
+    files.slowDisk = measured.promise;
+    const copied = files.code({ kind: 'copy', from: 'plain', to: 'mine/server.cfg' });
+    await files.measures;
+    await files.ok('done', { kind: 'move', moves: [{ from: 'mine', to: 'live' }], replace: false });
+    measured.resolve();
+    assert.notEqual(await copied, 'job');
+    assert.deepEqual(await files.names('live'), ['other']);
+  });
+
+  it('holds for what comes into a folder while that is copied', async (t) => {
+    const files = new TestFiles(t);
+    files.denylist = ['/live/server.cfg'];
+    files.put('mine/a', 'x');
+    files.put('plain', 'x');
+    const measured = Promise.withResolvers<void>();
+    files.slowDisk = measured.promise;
+    const copied = files.code({ kind: 'copy', from: 'mine', to: 'live' });
+    await files.measures;
+    const move = { from: 'plain', to: 'mine/server.cfg' };
+    await files.ok('done', { kind: 'move', moves: [move], replace: false });
+    measured.resolve();
+    assert.equal(await copied, 'denied');
+    assert.deepEqual(await files.names(), ['mine']);
+  });
+
   it('cannot be passed by another spelling of a name', async (t) => {
     const files = new TestFiles(t);
     files.denylist = ['secrets/é'];
@@ -306,6 +351,16 @@ describe('the disk quota', () => {
     let made = 0;
     while ((await files.code({ kind: 'makeFolder', path: `f${made}` })) === 'done') made += 1;
     assert.ok(made > 200 && made < 260, `${made}`);
+  });
+
+  it('holds for copies of an empty folder', async (t) => {
+    const files = new TestFiles(t);
+    files.limitEntries = 12;
+    await files.ok('done', { kind: 'makeFolder', path: 'empty' });
+    let made = 0;
+    const copy = () => files.code({ kind: 'copy', from: 'empty', to: `c${made}` });
+    while (made < 20 && (await copy()) === 'job') made += 1;
+    assert.ok(made > 0 && made < 12, `${made}`);
   });
 });
 

@@ -33,6 +33,47 @@ test('counts what is granted and what was used once, until a measurement has see
   await quota.take({ bytes: 1, entries: 4 });
 });
 
+test('counts the folders of the bin, and lets no more be made far above the limit than one at a time', async () => {
+  const quota = quotaOf(10);
+  quota.measured({ bytes: 0, entries: 4, complete: true }, 0);
+  await quota.takeForBin(7);
+  await assert.rejects(quota.take({ bytes: 0, entries: 1 }), /may have 10 files/);
+  // A person deletes many files, each in a folder of its own depth.
+  for (let count = 0; count < 256; count += 1) await quota.takeForBin(64);
+  await assert.rejects(quota.takeForBin(64), /empty the bin/);
+  await quota.takeForBin(1);
+});
+
+test('measures for many refused writes at once as for one, and for each after it came', async () => {
+  const walks: PromiseWithResolvers<void>[] = [];
+  const quota = new Quota({
+    limitMib: () => 0,
+    limitEntries: () => 10,
+    measure: () => {
+      const walk = Promise.withResolvers<void>();
+      walks.push(walk);
+      return walk.promise;
+    },
+  });
+  const end = (entries: number): void => {
+    quota.measured({ bytes: 0, entries, complete: true }, performance.now());
+    walks.at(-1)?.resolve();
+  };
+  const refused = () => assert.rejects(quota.take({ bytes: 1, entries: 1 }), /may have 10 files/);
+  const early = Array.from({ length: 100 }, refused);
+  await new Promise(setImmediate);
+  const late = Array.from({ length: 100 }, refused);
+  await new Promise(setImmediate);
+  assert.equal(walks.length, 1);
+  end(10);
+  await Promise.all(early);
+  // One for all that came during the first.
+  await new Promise(setImmediate);
+  assert.equal(walks.length, 2);
+  end(10);
+  await Promise.all(late);
+});
+
 test('takes as long for the last of many files as for the first', { timeout: 60_000 }, async () => {
   const quota = quotaOf(1_000_000);
   quota.measured({ bytes: 0, entries: 0, complete: true }, performance.now());

@@ -1,8 +1,10 @@
-import { diskRefusal, entryLimit } from '../disk/disk-limit.ts';
+import { diskRefusal, entryLimit, farEntries } from '../disk/disk-limit.ts';
 import { type DiskUse, ENTRY_BYTES } from '../disk/measure.ts';
 import { FileRefusal } from './refusal.ts';
 
 const MIB = 1024 * 1024;
+const BIN_FULL =
+  'The server has too many files and folders to keep deleted ones too: empty the bin, delete the folder around it, or delete for good.';
 
 /** Disk that a write takes, or is about to take. */
 export interface Space {
@@ -40,6 +42,9 @@ export class Quota {
   /** The sum of the additions, of which a copy makes hundreds of thousands. */
   readonly #added = { bytes: 0, entries: 0 };
   #use: DiskUse | null = null;
+  #measuring: Promise<void> = Promise.resolve();
+  /** The measurement after that; null: nobody waits for it. */
+  #next: Promise<void> | null = null;
 
   constructor(options: QuotaOptions) {
     this.#options = options;
@@ -69,7 +74,7 @@ export class Quota {
 
   /** Grants space, or throws the refusal. */
   async take(space: Space): Promise<Granted> {
-    if (this.#lack(space) !== null) await this.#measureAgain();
+    await this.#measureWhere(() => this.#lack(space) !== null);
     const lack = this.#lack(space);
     if (lack !== null) throw new FileRefusal('quota', lack);
     const addition: Addition = { ...rounded(space), endedAtMs: null };
@@ -81,6 +86,18 @@ export class Quota {
         this.#add({ ...rounded(used), endedAtMs: performance.now() });
       },
     };
+  }
+
+  /**
+   * Counts the folders that the bin makes around a deleted entry. One is always made, so that a full server can be emptied. Throws
+   * the refusal where more would take the server far above its limit of entries.
+   */
+  async takeForBin(folders: number): Promise<void> {
+    const most = (): number => farEntries(this.#options.limitMib(), this.#options.limitEntries());
+    const isFar = (): boolean => folders > 1 && this.#used().entries + folders >= most();
+    await this.#measureWhere(isFar);
+    if (isFar()) throw new FileRefusal('quota', BIN_FULL);
+    this.#add({ ...rounded({ bytes: 0, entries: folders }), endedAtMs: performance.now() });
   }
 
   /** The space that is known to be in use. */
@@ -107,8 +124,23 @@ export class Quota {
     return `The server may have ${limitMib} MiB on the disk; ${left} MiB are left, and this takes ${Math.ceil(bytes / MIB)} MiB.`;
   }
 
-  async #measureAgain(): Promise<void> {
-    await this.#options.measure().catch(() => undefined);
+  /** Measures the folder again where space is lacking, unless a measurement that is under way finds it. */
+  async #measureWhere(isLacking: () => boolean): Promise<void> {
+    if (isLacking()) await this.#measuring;
+    if (isLacking()) await this.#measureAgain();
+  }
+
+  /**
+   * Measures the folder from now on. One at a time, and those that come meanwhile share the next: many refused writes at once take
+   * no more of the pace that all servers of the node share than one.
+   */
+  #measureAgain(): Promise<void> {
+    this.#next ??= this.#measuring.then(() => {
+      this.#next = null;
+      this.#measuring = this.#options.measure().then(ignore, ignore);
+      return this.#measuring;
+    });
+    return this.#next;
   }
 }
 
@@ -147,6 +179,8 @@ export class GrowingGrant {
     this.giveBack(used);
   }
 }
+
+function ignore(): void {}
 
 /** Each file takes whole blocks, as `measure.ts` counts. */
 function rounded({ bytes, entries }: Space): Space {

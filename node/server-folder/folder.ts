@@ -99,6 +99,14 @@ export class Folder {
     return new Folder(openSync(`${this.path}/.`, O_RDONLY | O_DIRECTORY));
   }
 
+  /** Whether another one is the same directory, wherever each was opened. */
+  isSame(other: Folder): boolean {
+    const [own, its] = [this, other].map(({ descriptor }) =>
+      fstatSync(descriptor, { bigint: true }),
+    );
+    return own?.dev === its?.dev && own?.ino === its?.ino;
+  }
+
   /** Opens a subdirectory; with `make`, creates it if it is missing. Returns null if it is missing. */
   async enter(name: Name, make: { readonly owner: Owner | null } | null): Promise<Folder | null> {
     let made = false;

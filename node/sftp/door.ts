@@ -2,7 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Log } from '@portcullis/core/log.ts';
 import { formatAddress, parseAddress } from '@portcullis/core/net/address.ts';
-import { MAX_SFTP_SESSIONS, type SftpOfNode } from '@portcullis/link/messages/sftp.ts';
+import {
+  MAX_SFTP_SESSIONS,
+  type SftpOfNode,
+  type SftpSessionRef,
+} from '@portcullis/link/messages/sftp.ts';
 import type { ControlClient } from '../control-client.ts';
 import { releaseBytes } from '@portcullis/link/release-bytes.ts';
 import type { FileService } from '../files/service.ts';
@@ -10,7 +14,7 @@ import { loadHostKey } from './host-key.ts';
 import { SftpActivity } from './activity.ts';
 import { type Login, LoginCache } from './login-cache.ts';
 import { type FromProcess, SFTP_LIMITS, type SftpLimits, type ToProcess } from './messages.ts';
-import { type HeldEntries, SftpSession } from './session.ts';
+import { Listings, SftpSession } from './session.ts';
 
 /** Rights end by time too, and notices may be lost. */
 const CHECK_MS = 30_000;
@@ -42,7 +46,7 @@ export class SftpDoor {
   readonly #sessions = new Map<number, SftpSession>();
   /** Connections whose login control decides about; they may close meanwhile. */
   readonly #loggingIn = new Map<number, { isClosed: boolean }>();
-  readonly #held: HeldEntries;
+  readonly #listings: Listings;
   readonly #closing = new Set<Promise<void>>();
   #process: ChildProcess | null = null;
   #retryMs = FIRST_RETRY_MS;
@@ -57,7 +61,7 @@ export class SftpDoor {
   constructor(options: SftpDoorOptions) {
     this.#options = options;
     const { control, log, limits = SFTP_LIMITS } = options;
-    this.#held = { count: 0, limit: limits.entries };
+    this.#listings = new Listings(limits.entries);
     this.#logins = new LoginCache((login) => control.sftpLogin(login));
     this.#activity = new SftpActivity({
       send: (batch, lines) => control.sftpActivity(batch, lines),
@@ -251,9 +255,13 @@ export class SftpDoor {
       if (!login.proved) return true;
       if (state.isClosed || this.#isStopped || this.#sessions.has(connection)) return false;
       const { session: ref } = reply;
+      if (this.#hasTooMany(ref)) {
+        log.info({ uuid: ref.server, actor: reply.actor, source }, 'too many SFTP connections');
+        return false;
+      }
       const session = new SftpSession(files, reply, {
         record: (done) => this.#activity.record({ session: ref, source }, done),
-        held: this.#held,
+        listings: this.#listings,
       });
       this.#sessions.set(connection, session);
       // Rights changed while control answered, and the answer may be of those before.
@@ -269,6 +277,16 @@ export class SftpDoor {
     } finally {
       if (this.#loggingIn.get(connection) === state) this.#loggingIn.delete(connection);
     }
+  }
+
+  /** Whether no more connections are left of a person, or to a server, that others have some. */
+  #hasTooMany({ person, server }: SftpSessionRef): boolean {
+    const { perPerson, perServer } = this.#options.limits ?? SFTP_LIMITS;
+    const all = [...this.#sessions.values()].map(({ ref }) => ref);
+    return (
+      all.filter((one) => one.person === person).length >= perPerson ||
+      all.filter((one) => one.server === server).length >= perServer
+    );
   }
 
   async #perform({

@@ -138,6 +138,18 @@ describe('a hostile client', () => {
     assert.equal(readFileSync(join(host.files.folder, 'a'), 'utf8'), 'content');
   });
 
+  it('writes no denied file into a folder that it moves meanwhile', async (t) => {
+    const host = await new TestDoor(t).start();
+    const { files } = host;
+    files.denylist = ['/live/server.cfg'];
+    files.put('mine/other');
+    const sftp = await host.sftp();
+    const handle = (await opened(sftp, 'mine/server.cfg', 'w')) as Buffer;
+    assert.equal(await outcome((done) => sftp.rename('mine', 'live', done)), 'ok');
+    assert.notEqual(await outcome((done) => sftp.close(handle, done)), 'ok');
+    assert.deepEqual(await files.names('live'), ['other']);
+  });
+
   it('opens so many channels, also when it leaves them unused', async (t) => {
     const host = await new TestDoor(t).start();
     const client = await host.connect();
@@ -155,6 +167,24 @@ describe('a hostile client', () => {
     // The oldest of them make room.
     await Promise.race(closed);
     for (let count = 0; count < 5; count += 1) await host.connect();
+  });
+
+  it('has so many connections as a person, and to one server, from however many sources', async (t) => {
+    for (const limits of [{ perPerson: 2 }, { perServer: 2 }]) {
+      const host = await new TestDoor(t, limits).start();
+      const first = await host.connect();
+      await host.connect();
+      await assert.rejects(host.connect(), /authentication methods failed/);
+      first.destroy();
+      for (;;) {
+        const isIn = await host.connect().then(
+          () => true,
+          () => false,
+        );
+        if (isIn) break;
+        await delay(20);
+      }
+    }
   });
 
   it('makes no name of bytes that are no UTF-8, which would be one with others', async (t) => {

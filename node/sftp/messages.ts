@@ -7,6 +7,9 @@ export interface SftpLimits {
   /** Connections in all, and of one source. */
   readonly connections: number;
   readonly perSource: number;
+  /** Connections of one person, and to one server, that have logged in: the people of a server come from many sources. */
+  readonly perPerson: number;
+  readonly perServer: number;
   /** Connections that have not logged in. */
   readonly waiting: number;
   readonly loginMs: number;
@@ -28,6 +31,8 @@ export interface SftpLimits {
 export const SFTP_LIMITS: SftpLimits = {
   connections: 200,
   perSource: 30,
+  perPerson: 30,
+  perServer: 60,
   waiting: 60,
   loginMs: 10_000,
   tries: 10,

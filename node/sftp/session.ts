@@ -26,8 +26,12 @@ const PAGE = 100;
 /** Entries of a folder; more are not listed. */
 const MAX_ENTRIES = 100_000;
 
-interface OpenFolder {
-  readonly entries: readonly SftpEntry[];
+/** An open folder, with the entries that wait in memory until they are read. */
+export interface Listing {
+  readonly server: string;
+  /** Null: given up, because others needed the memory. */
+  entries: readonly SftpEntry[] | null;
+  /** The next entry to be read. */
   at: number;
 }
 
@@ -37,12 +41,7 @@ interface OpenPath {
   readonly path: string;
 }
 
-/** The entries of open folders of all sessions, which wait in memory until they are read. */
-export interface HeldEntries {
-  count: number;
-  readonly limit: number;
-}
-
+const GIVEN_UP = 'Too many large folders are open, so this one was closed. Try again.';
 const DONE: SftpResult = { kind: 'done' };
 /** The names of the activity for operations that change something. */
 const ACTIONS: Readonly<Partial<Record<SftpOperation['kind'], Done['action']>>> = {
@@ -56,7 +55,7 @@ const ACTIONS: Readonly<Partial<Record<SftpOperation['kind'], Done['action']>>> 
 export interface SessionOptions {
   /** Called for each operation that changed something, or was refused. */
   readonly record: (done: Done) => void;
-  readonly held: HeldEntries;
+  readonly listings: Listings;
 }
 
 /** A person that is connected to the files of one server. All that it does goes through the gate. */
@@ -64,8 +63,8 @@ export class SftpSession {
   readonly ref: SftpSessionRef;
   readonly #files: FileService;
   readonly #record: (done: Done) => void;
-  readonly #open = new Map<number, OpenPath | OpenFolder>();
-  readonly #held: HeldEntries;
+  readonly #open = new Map<number, OpenPath | Listing>();
+  readonly #listings: Listings;
   readonly #opening = new Set<Promise<unknown>>();
   readonly #closing = new Set<Promise<unknown>>();
   /** Every gate of the session has this set, so that what ends in it ends in all of them at once. */
@@ -76,12 +75,12 @@ export class SftpSession {
   constructor(
     files: FileService,
     { session, rights }: Pick<SftpAdmitted, 'session' | 'rights'>,
-    { record, held }: SessionOptions,
+    { record, listings }: SessionOptions,
   ) {
     this.ref = session;
     this.#files = files;
     this.#record = record;
-    this.#held = held;
+    this.#listings = listings;
     this.#rights = new Set(rights);
   }
 
@@ -161,7 +160,11 @@ export class SftpSession {
       case 'removeFolder':
       case 'rename':
       default:
-        return this.#use((gate) => performOnPath(gate, operation, (folder) => this.#keep(folder)));
+        return this.#use((gate) =>
+          performOnPath(gate, operation, (entries) =>
+            this.#keep({ server: this.ref.server, entries, at: 0 }),
+          ),
+        );
     }
   }
 
@@ -202,15 +205,8 @@ export class SftpSession {
     throw new FileRefusal('forbidden', detail);
   }
 
-  #keep(open: OpenPath | OpenFolder): SftpResult & { readonly kind: 'handle' } {
-    if ('entries' in open) {
-      if (this.#held.count + open.entries.length > this.#held.limit)
-        throw new FileRefusal(
-          'busy',
-          'Too many large folders are open. Close some, and try again.',
-        );
-      this.#held.count += open.entries.length;
-    }
+  #keep(open: OpenPath | Listing): SftpResult & { readonly kind: 'handle' } {
+    if ('entries' in open) this.#listings.take(open);
     this.#lastHandle += 1;
     this.#open.set(this.#lastHandle, open);
     return { kind: 'handle', handle: this.#lastHandle };
@@ -230,9 +226,9 @@ export class SftpSession {
     return DONE;
   }
 
-  async #finish(open: OpenPath | OpenFolder, end: Parameters<OpenFile['close']>[0]): Promise<void> {
+  async #finish(open: OpenPath | Listing, end: Parameters<OpenFile['close']>[0]): Promise<void> {
     if ('entries' in open) {
-      this.#held.count -= open.entries.length;
+      this.#listings.release(open);
       return;
     }
     const done = { action: 'files.write', path: open.path } as const;
@@ -248,6 +244,7 @@ export class SftpSession {
   #readFolder(handle: number): SftpResult {
     const open = this.#open.get(handle);
     if (open === undefined || !('entries' in open)) throw closed();
+    if (open.entries === null) throw new FileRefusal('busy', GIVEN_UP);
     if (open.at >= open.entries.length) return { kind: 'entries', entries: null };
     const entries = open.entries.slice(open.at, open.at + PAGE);
     open.at += PAGE;
@@ -266,8 +263,65 @@ export class SftpSession {
   }
 }
 
+/** The open folders of all sessions of a node, which hold so many entries together. */
+export class Listings {
+  readonly #limit: number;
+  /** The oldest first. */
+  readonly #open = new Set<Listing>();
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /**
+   * Takes one more. Where there are too many entries, the server that holds the most loses its oldest folders, so that the people
+   * of one server keep out nobody of another. Throws a refusal if that is its own server.
+   */
+  take(listing: Listing): void {
+    const added = lengthOf(listing);
+    for (;;) {
+      const held = this.#heldByServer();
+      const all = [...held.values()].reduce((sum, count) => sum + count, 0);
+      if (all + added <= this.#limit) break;
+      const own = (held.get(listing.server) ?? 0) + added;
+      const [most] = [...held].toSorted(([, a], [, b]) => b - a);
+      if (most === undefined || most[1] <= own)
+        throw new FileRefusal(
+          'busy',
+          'Too many large folders are open. Close some, and try again.',
+        );
+      this.#giveUpOldest(most[0]);
+    }
+    this.#open.add(listing);
+  }
+
+  /** No-op for one that was given up. */
+  release(listing: Listing): void {
+    this.#open.delete(listing);
+  }
+
+  #heldByServer(): Map<string, number> {
+    const held = new Map<string, number>();
+    for (const one of this.#open) held.set(one.server, (held.get(one.server) ?? 0) + lengthOf(one));
+    return held;
+  }
+
+  #giveUpOldest(server: string): void {
+    for (const one of this.#open) {
+      if (one.server !== server) continue;
+      this.#open.delete(one);
+      one.entries = null;
+      return;
+    }
+  }
+}
+
+function lengthOf({ entries }: Listing): number {
+  return entries?.length ?? 0;
+}
+
 /** The right by which something is open. */
-function rightOf(open: OpenPath | OpenFolder): FileRight {
+function rightOf(open: OpenPath | Listing): FileRight {
   return 'entries' in open ? 'file.read' : open.file.right;
 }
 
@@ -279,7 +333,7 @@ type PathOperation = Exclude<
 async function performOnPath(
   gate: Gate,
   operation: PathOperation,
-  keep: (folder: OpenFolder) => SftpResult,
+  keep: (entries: readonly SftpEntry[]) => SftpResult,
 ): Promise<SftpResult> {
   switch (operation.kind) {
     case 'stat':
@@ -288,7 +342,7 @@ async function performOnPath(
       const all = { sort: 'name', descending: false, offset: 0, limit: MAX_ENTRIES } as const;
       const path = checked(operation.path);
       const { entries } = await list(gate, { kind: 'list', path, ...all, withContent: false });
-      return keep({ entries, at: 0 });
+      return keep(entries);
     }
     case 'setMode': {
       const file = { path: checked(operation.path), mode: operation.mode & 0o777 };
@@ -321,7 +375,14 @@ async function remove(gate: Gate, text: string, isFolder: boolean): Promise<Sftp
     if (stat === null) throw new FileRefusal('not_found', `There is no ${text}.`);
     if (stat.isDirectory()) throw new FileRefusal('impossible', `${text} is a folder.`);
   }
-  return only(await deleteFiles(gate, { kind: 'delete', paths: [text], forGood: false }));
+  const deletion = { kind: 'delete', paths: [text] } as const;
+  try {
+    return only(await deleteFiles(gate, { ...deletion, forGood: false }));
+  } catch (error) {
+    // A client deletes a folder file by file, which the bin of a full server cannot keep.
+    if (!(error instanceof FileRefusal) || error.code !== 'quota') throw error;
+    return only(await deleteFiles(gate, { ...deletion, forGood: true }));
+  }
 }
 
 async function readPart(file: OpenFile, offset: number, length: number): Promise<ReadBytes> {

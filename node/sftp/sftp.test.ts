@@ -7,7 +7,8 @@ import { test } from 'node:test';
 import { FILE_RIGHTS } from '@portcullis/core/access/server-rights.ts';
 import type ssh2 from 'ssh2';
 import { TestFiles } from '../files/testing/files.ts';
-import { SftpSession } from './session.ts';
+import type { SftpEntry } from './messages.ts';
+import { type Listing, Listings, SftpSession } from './session.ts';
 import { opened, outcome, TestDoor, UUID } from './testing/door.ts';
 
 const WRITE = 0x02;
@@ -113,12 +114,12 @@ test('an upload has no half under its name: the old file stays until its end, an
 
 test('a file that opens slowly holds the rights of no other session', async (t) => {
   const host = await new TestDoor(t).start();
-  host.files.put('a', 'content');
+  for (const path of ['a', 'b']) host.files.put(path, 'content');
   const disk = Promise.withResolvers<void>();
   host.files.slowDisk = disk.promise;
   const slow = await host.sftp();
   const other = await host.sftp();
-  const written = (await opened(other, 'new', 'w')) as Buffer;
+  const written = (await opened(other, 'b', 'w')) as Buffer;
   const listed = await new Promise<Buffer>((resolve) =>
     other.opendir('', (_error, handle) => resolve(handle)),
   );
@@ -247,7 +248,7 @@ test('files that are opened to go on hold no place of the operations while they 
     { session: ref, rights: [...rights] },
     {
       record: () => undefined,
-      held: { count: 0, limit: 1_000 },
+      listings: new Listings(1_000),
     },
   );
   const opens = names.map((path) => session.perform({ kind: 'open', path, flags: WRITE }));
@@ -266,4 +267,49 @@ test('files that are opened to go on hold no place of the operations while they 
     assert.equal(readFileSync(join(files.folder, name), 'utf8'), 'old new');
   }
   await session.close('lost');
+});
+
+test('deletes for good what the bin of a full server cannot keep', async (t) => {
+  const host = await new TestDoor(t).start();
+  const { files } = host;
+  const sftp = await host.sftp();
+  for (const path of ['top', 'folder/inner']) files.put(path);
+  files.limitEntries = 1;
+  const full = { bytes: 0, entries: 1_000_000, complete: true };
+  // No measurement takes its place.
+  files.beforeMeasure = () => Promise.reject(new Error('a slow disk'));
+  files.service.measured(UUID, full, performance.now());
+  for (const path of ['top', 'folder/inner'])
+    assert.equal(await outcome((done) => sftp.unlink(path, done)), 'ok');
+  assert.deepEqual(await files.names('folder'), []);
+  const { items } = await files.ok('bin', { kind: 'listBin' });
+  assert.deepEqual(
+    items.map(({ path }) => path),
+    ['top'],
+  );
+});
+
+const ENTRY: SftpEntry = { name: 'a', type: 'file', size: 0, modifiedAtMs: 0, mode: 0o644 };
+
+function listing(server: string, length: number): Listing {
+  return { server, entries: Array.from({ length }, () => ENTRY), at: 0 };
+}
+
+test('the people of one server who leave many folders open keep out nobody of another', () => {
+  const listings = new Listings(10);
+  const large = [listing('a', 4), listing('a', 4), listing('a', 2)];
+  for (const one of large) listings.take(one);
+  assert.throws(() => listings.take(listing('a', 1)), /Too many large folders/);
+  const other = listing('b', 3);
+  listings.take(other);
+  // The oldest of the largest alone.
+  assert.deepEqual(
+    large.map(({ entries }) => entries?.length),
+    [undefined, 4, 2],
+  );
+  const more = listing('b', 4);
+  assert.throws(() => listings.take(more), /Too many large folders/);
+  listings.release(other);
+  listings.take(more);
+  assert.equal(more.entries?.length, 4);
 });

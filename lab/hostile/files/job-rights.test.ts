@@ -110,7 +110,12 @@ for (const [name, change] of Object.entries(ENDS)) {
     // Without the notification it would be half a minute; a busy machine takes more than a second.
     assert.ok(tookMs < 15_000, `${tookMs} ms`);
     t.diagnostic(`ended after ${Math.round(tookMs)} ms`);
-    const jobs = dataOf<Job[]>(await owner.get(`${PORTAL}/jobs`));
+    const read = async () => dataOf<Job[]>(await owner.get(`${PORTAL}/jobs`));
+    // Its connection ends first.
+    await eventually('the job is cancelled', async () =>
+      (await read()).some(({ state }) => state === 'cancelled'),
+    );
+    const jobs = await read();
     assert.deepEqual(jobs.map(({ state }) => state).toSorted(), ['cancelled', 'running']);
     assert.match(jobs.flatMap(({ notes }) => notes).join(), /The right file\.create .* has ended/);
     const tmp = join(world.folder, '.portcullis/tmp');

@@ -22,7 +22,7 @@ import { FILE_RIGHTS } from '@portcullis/core/access/server-rights.ts';
 import type { ConfigFile } from '@portcullis/core/game-servers/egg.ts';
 import { createApplyConfigFiles } from '@portcullis/node/config-files/apply.ts';
 import { OWNER, TestFiles, writing } from '@portcullis/node/files/testing/files.ts';
-import { SftpSession } from '@portcullis/node/sftp/session.ts';
+import { Listings, SftpSession } from '@portcullis/node/sftp/session.ts';
 import { skipUnless } from '../../requirements.ts';
 import { INTERNET } from '../files/world.ts';
 
@@ -77,7 +77,7 @@ async function bySftp({ service }: TestFiles, path: string): Promise<string | un
   const sftp = new SftpSession(
     service,
     { session, rights: FILE_RIGHTS },
-    { record: () => undefined, held: { count: 0, limit: 1_000 } },
+    { record: () => undefined, listings: new Listings(1_000) },
   );
   const opened = await sftp.perform({ kind: 'open', path, flags: 0x1a });
   assert.ok(opened.kind === 'handle', JSON.stringify(opened));

@@ -62,7 +62,7 @@ async function makeArchive(
         sink.close();
       }
     });
-    await gate.files.changes.run(() => publish(draft, target));
+    await gate.change([target], () => publish(draft, target));
   });
 }
 

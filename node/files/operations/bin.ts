@@ -8,7 +8,8 @@ import {
 import type { FileAnswerOf, FileOperationOf } from '@portcullis/link/messages/files.ts';
 import type { Folder } from '../../server-folder/folder.ts';
 import type { Gate, Place } from '../gate.ts';
-import { FileRefusal } from '../refusal.ts';
+import { FileRefusal, notFound } from '../refusal.ts';
+import { TreeWalk } from '../tree.ts';
 import { isShort, sizeOf, typeOf } from './describe.ts';
 import { each } from './each.ts';
 import { pathOf } from './list.ts';
@@ -18,6 +19,9 @@ export const BIN_DAYS = 7;
 const DAY_MS = 86_400_000;
 /** Items of one answer. */
 const MAX_ITEMS = 1_000;
+const BEFORE_INSTALL = /^before-install-\d+$/;
+/** Entries of the files before an install, which are checked as one. */
+const MOST_ENTRIES = 5_000_000;
 
 /**
  * A deleted entry is in a folder of its own of the bin, below the folders that it was in. The name of that folder says
@@ -43,19 +47,32 @@ export async function deleteFiles(
   });
 }
 
-/** Moves an entry to the bin, with what is in it. */
+/** Moves an entry to the bin, with what is in it. Leaves nothing there if that fails. */
 export async function moveToBin(gate: Gate, { path, folder, name }: Place): Promise<void> {
+  if (!(await folder.has(name))) throw notFound(formatPath(path));
+  // Its own folder in the bin, and those that it was in.
+  await gate.files.quota.takeForBin(path.length);
   const bin = await gate.work('bin');
   const id = newBinId(path.length);
   await bin.make(id, gate.files.owner, 0o700);
-  const own = await enterAll(gate, bin, [id, ...path.slice(0, -1)], true);
   try {
-    await folder.move(name, own, name);
-    await own.sync();
-    await folder.sync();
-  } finally {
-    await own.close();
+    const own = await enterAll(gate, bin, [id, ...path.slice(0, -1)], true);
+    try {
+      await folder.move(name, own, name);
+      await own.sync();
+      await folder.sync();
+    } finally {
+      await own.close();
+    }
+  } catch (error) {
+    await discard(gate, bin, Buffer.from(id)).catch(() => undefined);
+    throw error;
   }
+}
+
+/** The name of the one folder that the files of a server are in the bin when it is installed again. */
+export function beforeInstall(buildEpoch: number): string {
+  return `before-install-${buildEpoch}`;
 }
 
 /** A name in the bin for an entry that is deleted now, whose path has this number of names. */
@@ -97,16 +114,37 @@ export async function restore(
     try {
       const { path, folder, name } = found;
       const target = await gate.place(path, 'file.create', true);
-      await gate.about(path, async () => {
-        await gate.requireTreeAllowed({ ...found, path });
-        await folder.move(name, target.folder, target.name);
-        await target.folder.sync();
-      });
+      const isBeforeInstall = path.length === 1 && BEFORE_INSTALL.test(path[0] ?? '');
+      if (isBeforeInstall) await discardDenied(gate, found);
+      await gate.change([target], () =>
+        gate.about(path, async () => {
+          if (!isBeforeInstall) await gate.requireTreeAllowed({ ...found, path });
+          await folder.move(name, target.folder, target.name);
+          await target.folder.sync();
+        }),
+      );
     } finally {
       await found.folder.close();
     }
     await discard(gate, bin, Buffer.from(id));
   });
+}
+
+/**
+ * Removes what the egg denies of the files before an install, which was at the top of the server and is not denied in a folder. The
+ * install was to take it away with the rest.
+ */
+async function discardDenied(gate: Gate, { path, folder, name }: Place): Promise<void> {
+  const { denylist } = gate.files;
+  if (denylist.isEmpty) return;
+  const walk = new TreeWalk({ maxEntries: MOST_ENTRIES });
+  for await (const visit of walk.of(folder, name)) {
+    const isDenied = denylist.denies(visit.path) || denylist.denies([...path, ...visit.path]);
+    if (isDenied) await discard(gate, visit.folder, visit.name);
+  }
+  if (walk.complete) return;
+  const detail = `${formatPath(path)} holds too much to check it against the denylist of the egg.`;
+  throw new FileRefusal('denied', detail);
 }
 
 export async function emptyBin(

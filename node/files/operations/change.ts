@@ -19,10 +19,10 @@ export async function move(
     requireOutside(source, path);
     await requirePresent(source);
     const target = await gate.place(path, 'file.update', true);
-    await gate.requireTreeAllowed(source, [path]);
-    await gate.files.changes.run(() =>
-      gate.about(target.path, () => moveOne(gate, source, target, replace)),
-    );
+    await gate.change([source, target], async () => {
+      await gate.requireTreeAllowed(source, [path]);
+      await gate.about(target.path, () => moveOne(gate, source, target, replace));
+    });
   });
 }
 

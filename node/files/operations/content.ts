@@ -92,7 +92,7 @@ export function publishFile(
   place: Place,
   { replace = true, check }: PublishOptions = {},
 ): Promise<void> {
-  return gate.files.changes.run(async () => {
+  return gate.change([place], async () => {
     await check?.();
     const replaces = (await present(place)) !== null && replace;
     gate.require(replaces ? 'file.update' : 'file.create');

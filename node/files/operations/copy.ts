@@ -34,10 +34,10 @@ async function copyTree(gate: Gate, source: Place, target: Place, job: RunningJo
   await gate.requireTreeAllowed(source, [target.path]);
   await withDraft(gate, async (draft) => {
     const stat = await source.folder.stat(source.name);
-    if (stat?.isDirectory() === true) await copyFolder(gate, source, draft, job);
+    if (stat?.isDirectory() === true) await copyFolder(gate, { source, target }, draft, job);
     else await copyOne(gate, source, draft, job);
     job.signal.throwIfAborted();
-    await gate.files.changes.run(() => publish(draft, target));
+    await gate.change([target], () => publish(draft, target));
   });
 }
 
@@ -52,8 +52,14 @@ async function copyOne(gate: Gate, source: Place, draft: Draft, job: RunningJob)
 }
 
 /** Copies regular files and folders. Links, devices and what may not be read are left out, and named. */
-async function copyFolder(gate: Gate, source: Place, draft: Draft, job: RunningJob): Promise<void> {
+async function copyFolder(
+  gate: Gate,
+  { source, target }: { readonly source: Place; readonly target: Place },
+  draft: Draft,
+  job: RunningJob,
+): Promise<void> {
   const { owner } = gate.files;
+  await takeFolder(gate);
   await draft.tmp.make(draft.name, owner);
   const made = await draft.tmp.enter(draft.name, null);
   if (made === null) throw copyRemoved();
@@ -62,6 +68,8 @@ async function copyFolder(gate: Gate, source: Place, draft: Draft, job: RunningJ
     for await (const visit of walk.of(source.folder, source.name)) {
       const into = await enterCopy(made, visit.path.slice(0, -1));
       try {
+        // It may have come there since all was checked.
+        for (const { path } of [source, target]) gate.requireAllowed([...path, ...visit.path]);
         await copyVisited(gate, visit, into, job);
       } finally {
         await into.close();
@@ -77,9 +85,9 @@ async function copyFolder(gate: Gate, source: Place, draft: Draft, job: RunningJ
 
 async function copyVisited(gate: Gate, visit: Visit, into: Folder, job: RunningJob): Promise<void> {
   const { folder, name, stat, path } = visit;
-  const { owner, quota } = gate.files;
+  const { owner } = gate.files;
   if (stat.isDirectory()) {
-    (await quota.take({ bytes: 0, entries: 1 })).close({ bytes: 0, entries: 1 });
+    await takeFolder(gate);
     return into.make(name, owner);
   }
   try {
@@ -100,6 +108,11 @@ async function copyVisited(gate: Gate, visit: Visit, into: Folder, job: RunningJ
     if (!(error instanceof Refusal)) throw error;
     job.note(`${formatPath(path)} was left out: ${error.message}.`);
   }
+}
+
+/** Counts a folder that is about to be made, or throws the refusal. */
+async function takeFolder({ files: { quota } }: Gate): Promise<void> {
+  (await quota.take({ bytes: 0, entries: 1 })).close({ bytes: 0, entries: 1 });
 }
 
 /** Opens the folder of a copy; the walk made each before its content. */

@@ -125,6 +125,7 @@ export async function openToWrite(
     const handle = await gate.about(path, () => draft.tmp.create(draft.name));
     const file = new DraftFile(gate, found, handle, before);
     try {
+      await file.begin();
       if (before !== null && !truncate)
         await gate.files.copies.run(() => copyInto(gate, found, file));
       opened.resolve(file);
@@ -193,6 +194,11 @@ class DraftFile implements OpenFile {
     this.#before = before;
     this.right = before === null ? 'file.create' : 'file.update';
     this.mode = before?.mode ?? NEW_MODE;
+  }
+
+  /** Takes the quota for a new file, which an empty one needs too. */
+  async begin(): Promise<void> {
+    if (this.#before === null) this.#granted = await this.#gate.files.quota.take(ONE_ENTRY);
   }
 
   /** Whether it shall get its name, when it is closed. */
@@ -308,3 +314,4 @@ class DraftFile implements OpenFile {
 }
 
 const NOTHING = { bytes: 0, entries: 0 };
+const ONE_ENTRY = { bytes: 0, entries: 1 };

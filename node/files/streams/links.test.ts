@@ -184,6 +184,20 @@ test('an upload by a link is held to its size, its offset, what is there and the
   assert.equal(await put(await uploadLink(64 * 1024 * 1024), 'x'), 413);
 });
 
+test('uploads of which nothing arrives count as files', async (t) => {
+  const { files, base } = await begin(t);
+  files.limitEntries = 12;
+  let made = 0;
+  for (; made < 20; made += 1) {
+    const upload = { path: `f${made}`, offset: 0, size: made % 2, expected: null };
+    const linked = await files.call({ kind: 'makeUploadLink', ...upload });
+    if (linked?.kind !== 'linked') break;
+    const url = linked.url.replace('https://files.example', base);
+    if (!(await fetch(url, { method: 'PUT', body: '' })).ok) break;
+  }
+  assert.ok(made > 0 && made < 12, `${made}`);
+});
+
 test('an upload is cut off when the right of its caller ends', async (t) => {
   const { files, port, uploadLink } = await begin(t);
   const url = await uploadLink(1_000_000);

@@ -21,6 +21,7 @@ const KEPT_MS = 24 * 3_600_000;
 const WINDOW_BYTES = 16 * 1024 * 1024;
 const BUFFER_BYTES = 1024 * 1024;
 const NOTHING = { bytes: 0, entries: 0 };
+const ONE_ENTRY = { bytes: 0, entries: 1 };
 
 /** Where the bytes of an upload come from. */
 export interface Origin extends StreamEnd {
@@ -51,8 +52,9 @@ export async function receiveFile(
   transfers.requireRoom();
   const right = await requireWritable(gate, path, operation.expected);
   const key = keyOf(path);
-  // Refused before anything is sent.
-  (await quota.take({ bytes: size - offset, entries: 1 })).close(NOTHING);
+  // Refused before anything is sent. What is made now counts, also if nothing arrives.
+  const granted = await quota.take({ bytes: size - offset, entries: 1 });
+  granted.close(offset === 0 ? ONE_ENTRY : NOTHING);
   const uploads = await gate.work('uploads');
   const work = async (handle: FileHandle, signal: AbortSignal): Promise<Received> => {
     const sink = new UploadSink(handle, quota, { offset, size });
@@ -256,9 +258,9 @@ class UploadSink {
     this.#grant.close(this.#used);
   }
 
+  /** The bytes since the grant; the file itself was counted when it was made. */
   get #used(): Space {
-    const bytes = this.received - this.#grantedFrom;
-    return { bytes, entries: bytes > 0 ? 1 : 0 };
+    return { bytes: this.received - this.#grantedFrom, entries: 0 };
   }
 
   async #write(chunks: readonly Buffer[]): Promise<void> {
@@ -281,7 +283,7 @@ class UploadSink {
     this.#grant.giveBack(this.#used);
     this.#grantedFrom = this.received;
     const take = async (to: number): Promise<void> => {
-      await this.#grant.take({ bytes: to - this.#grantedFrom, entries: 1 });
+      await this.#grant.take({ bytes: to - this.#grantedFrom, entries: 0 });
       this.#grantedTo = to;
     };
     // The last part before the limit may be smaller than a whole one.

@@ -81,7 +81,7 @@ export class TestFiles {
         const startedAtMs = performance.now();
         this.#measured.resolve();
         await this.slowDisk;
-        const use = await measure(this.folder, AbortSignal.timeout(5_000));
+        const use = await measure(this.folder, AbortSignal.timeout(60_000));
         this.service.measured(uuid, use, startedAtMs);
       },
       measure,

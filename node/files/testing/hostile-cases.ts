@@ -5,6 +5,7 @@ import {
   existsSync,
   linkSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -296,6 +297,24 @@ export const HOSTILE_CASES: readonly HostileCase[] = [
       let made = 0;
       while ((await door.makeFolder(`f${made}`)) === 'done') made += 1;
       assert.ok(made > 200 && made < 260, `${made}`);
+    },
+  },
+  {
+    name: 'makes no file without a byte beyond the limit of entries',
+    async run(door) {
+      door.files.limitEntries = 12;
+      let made = 0;
+      while (made < 20 && (await door.write(`f${made}`, '')) === 'done') made += 1;
+      assert.ok(made > 0 && made < 12, `${made}`);
+    },
+  },
+  {
+    name: 'leaves nothing in the bin of what is not there',
+    async run(door) {
+      door.files.put('a');
+      for (const path of ['a', 'a', 'a']) await door.remove(path);
+      assert.equal((await door.files.ok('bin', { kind: 'listBin' })).items.length, 1);
+      assert.equal(readdirSync(join(door.files.folder, '.portcullis/bin')).length, 1);
     },
   },
 ];
