@@ -58,10 +58,14 @@ test('an operator adds, updates and removes an egg, and owners find what is offe
     (await finds('eggs', 'show', 'house')).out,
     /^House game\nMade at home\nImages: main/,
   );
+  assert.match((await finds('eggs', 'show', 'hearth')).out, /^Hearth\n/);
+  const unknown = await finds('servers', 'create', 'One', '--egg', 'heart');
+  assert.deepEqual([unknown.code, unknown.out], [1, '']);
+  assert.match(unknown.err, /no egg heart is offered: "portcullis eggs list"/);
   assert.equal((await keeps('eggs', 'remove', 'house')).code, 0);
   assert.match((await finds('eggs', 'list', 'home')).out, /No game is offered that matches/);
   assert.match((await finds('servers', 'quota')).out, /servers +0 +0/);
-  const none = await finds('servers', 'create', 'One', '--egg', 'eggs/hearth.json');
+  const none = await finds('servers', 'create', 'One', '--egg', 'hearth');
   assert.equal(none.code, 1);
   assert.match(none.err, /no quota for servers of its own/);
 });
