@@ -63,7 +63,7 @@ function describeServer(
   print(`limits      ${describeLimits(limits)}`);
   if (resources !== null) {
     print(
-      `uses        ${mib(resources.memory_bytes)} MiB, ${resources.cpu_absolute} % of a core, ${mib(resources.disk_bytes)} MiB of disk, for ${Math.round(resources.uptime / 1_000)} s`,
+      `uses        ${mib(resources.memory_bytes)} MiB, ${Math.round(resources.cpu_absolute)} % of a core, ${mib(resources.disk_bytes)} MiB of disk, for ${Math.round(resources.uptime / 1_000)} s`,
     );
   }
   if (build.problem !== null) print(styled('yellow', `problem     ${printable(build.problem)}`));
