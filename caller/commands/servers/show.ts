@@ -46,7 +46,7 @@ function describeServer(
   firewall: readonly PortState[],
 ): void {
   const { name, uuid, limits, resources } = server;
-  print(`${styled('bold', name)} ${uuid}: ${stateOf(server)}`);
+  print(`${styled('bold', name)} ${uuid}: ${stateOf(server)}${build.suspended ? ', suspended by the operator' : ''}`);
   const away = build.node_connected ? '' : ', which is not connected';
   print(`node        ${build.node}${away}`);
   print(`address     ${build.allocation.ip} port ${build.allocation.port}`);
@@ -59,7 +59,7 @@ function describeServer(
     print(`while it runs  ${which} are opened${build.ports_open ? ', as they are now' : ''}`);
   }
   for (const port of firewall) describePort(port);
-  print(`egg         ${build.egg}${build.suspended ? ' (suspended)' : ''}`);
+  print(`egg         ${build.egg}`);
   print(`limits      ${describeLimits(limits)}`);
   if (resources !== null) {
     print(
