@@ -46,7 +46,9 @@ function describeServer(
   firewall: readonly PortState[],
 ): void {
   const { name, uuid, limits, resources } = server;
-  print(`${styled('bold', name)} ${uuid}: ${stateOf(server)}${build.suspended ? ', suspended by the operator' : ''}`);
+  print(
+    `${styled('bold', name)} ${uuid}: ${stateOf(server)}${build.suspended ? ', suspended by the operator' : ''}`,
+  );
   const away = build.node_connected ? '' : ', which is not connected';
   print(`node        ${build.node}${away}`);
   print(`address     ${build.allocation.ip} port ${build.allocation.port}`);
