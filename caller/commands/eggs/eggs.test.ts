@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { sql } from 'kysely';
 import { CommandSession } from '@portcullis/cli/testing/run.ts';
 import { addNode, addServer } from '@portcullis/control/game-servers/testing/servers.ts';
 import { startEnvironment } from '@portcullis/control/testing/fixture.ts';
@@ -50,7 +49,7 @@ test('an operator adds, updates and removes an egg, and owners find what is offe
   assert.equal(twice.code, 1);
   await addNode(world.db, 'node-1');
   await addServer(world.db, { number: 1, name: 'Survival', owner: 'portal' });
-  await sql`update game_servers set egg_name = 'house'`.execute(world.db);
+  await world.db.updateTable('game_servers').set({ egg_name: 'house' }).execute();
   write({ ...EGG, startup: 'run --fast' });
   const asked = await keeps('eggs', 'update', 'house', '--file', file);
   assert.equal(asked.code, 2);
