@@ -34,7 +34,8 @@ test('a fleet file deletes nothing by accident, and what it changed can be undon
   assert.match(planned.out, /\nPlan: 2 to create, 0 to change, 0 to remove\.\n$/);
   const applied = await fleet('apply', FILE);
   assert.match(applied.out, /\nApplied: 2 created, 0 changed, 0 removed\.\n$/);
-  assert.equal((await fleet('plan', FILE, '--detailed-exitcode')).code, 0);
+  const same = await fleet('plan', FILE, '--detailed-exitcode');
+  assert.deepEqual([same.code, same.out], [0, 'Nothing to change.\n']);
   assert.match((await fleet('undo')).err, /there is nothing to undo/);
 
   writeFileSync(FILE, 'nodes: [{ name: n1 }]\n');
@@ -49,6 +50,18 @@ test('a fleet file deletes nothing by accident, and what it changed can be undon
   const undone = await fleet('undo');
   assert.equal(undone.code, 0, undone.err);
   assert.match(undone.out, /^Back to .*fleet\.yaml as applied at .*\n\+ edge fra1/);
+});
+
+test('a plan that would be refused does not say that nothing is to change', async (t) => {
+  const { url, db } = await testDatabase(t);
+  const fleet = (...args: readonly string[]) =>
+    session.run(['fleet', ...args], { DATABASE_URL: url });
+  writeFileSync(FILE, FLEET);
+  assert.equal((await fleet('apply', FILE)).code, 0);
+  await db.updateTable('edges').set({ owner: 'portal' }).execute();
+  const planned = await fleet('plan', FILE);
+  assert.deepEqual([planned.code, planned.out], [1, '']);
+  assert.match(planned.err, /edge fra1 was made by hand.*--adopt/);
 });
 
 test('asks on a terminal before it applies anything', async (t) => {

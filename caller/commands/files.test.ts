@@ -73,6 +73,8 @@ test('puts, lists, reads, edits, moves, copies, finds and deletes files of a ser
   const local = join(home, 'server.properties');
   writeFileSync(local, 'motd=Hello\nmax-players=20\n');
   assert.match(await ok('put', 'Survival', local, 'conf/server.properties'), /26 bytes written/);
+  assert.match(await ok('put', 'Survival', local, 'conf/'), /^conf\/server\.properties: 26 bytes/);
+  assert.match(await ok('put', 'Survival', local, 'more/'), /^more\/server\.properties: 26 bytes/);
   assert.match(await ok('ls', 'Survival'), /conf\//);
   assert.match(await ok('ls', 'Survival', 'conf'), /server\.properties +26 B +2\d{3}-.* 644/);
   assert.equal(await ok('get', 'Survival', 'conf/server.properties'), readFileSync(local, 'utf8'));

@@ -115,4 +115,6 @@ test('servers have their state in the list, and to whom their ports are open', a
     open.out,
     /^firewall +tcp \d+: open, but not to all\. .*the open port of a running game server.*blocked sources/m,
   );
+  await world.db.updateTable('game_servers').set({ suspended: true }).execute();
+  assert.match((await run('servers', 'show', uuid)).out, /^.*, suspended by the operator\n/);
 });

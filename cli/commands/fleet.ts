@@ -80,6 +80,7 @@ async function planFleet(path: string, options: PlanOptions): Promise<void> {
     printJson({ changes: changes.map(changeView), notes, mistakes, losses });
   else {
     printChanges(changes, notes);
+    if (changes.length === 0 && mistakes.length === 0) print('Nothing to change.');
     if (changes.length > 0) print(`Plan: ${summaryOf(changes, 'to ')}.`);
   }
   if (mistakes.length > 0)
@@ -128,7 +129,7 @@ async function applyFile(file: FleetFile, options: ApplyOptions): Promise<void> 
     return;
   }
   printChanges(changes, notes);
-  if (changes.length > 0) print(`Applied: ${summaryOf(changes, '')}.`);
+  print(changes.length > 0 ? `Applied: ${summaryOf(changes, '')}.` : 'Nothing to change.');
   for (const key of createdKeys) {
     print(
       `API key ${key.name} of ${key.organisation} (shown only once): ${styled('bold', key.key)}`,
@@ -176,7 +177,6 @@ function printChanges(changes: readonly FleetChange[], notes: readonly string[])
     print(`${styled(colours[sign], sign)} ${subject}${words === '' ? '' : `: ${words}`}`);
   }
   for (const note of notes) print(note);
-  if (changes.length === 0) print('Nothing to change.');
 }
 
 /** `2 to create, 1 to change, 0 to remove`; without `to`, what was done. */

@@ -38,6 +38,7 @@ export interface UpOptions extends ControlOptions, FleetOptions, HostsOptions {
   readonly adopt?: string;
   readonly engine?: string;
   readonly dockerHost?: string;
+  readonly sftpListen?: string;
   readonly enforce?: boolean;
   readonly confirmWithin?: string;
   readonly management?: string;
@@ -57,6 +58,8 @@ interface Platform {
   readonly hosts: Hosts | null;
   /** Undefined without --engine. */
   readonly engine: NodeConfig['engine'] | undefined;
+  /** Where its node serves SFTP. */
+  readonly sftp: NodeConfig['sftp'];
   /** In the order of starting. */
   readonly running: Stoppable[];
   readonly stopping: AbortSignal;
@@ -74,6 +77,7 @@ export async function runUp(options: UpOptions): Promise<void> {
   // Mistakes in the file are reported before anything is started or created.
   const fleetFile = options.fleet === undefined ? null : await readFleet(options.fleet);
   const engine = options.engine === undefined ? undefined : parseEngine(options.engine);
+  const sftp = await sftpListen(options.sftpListen, 'off');
   const adoptFrom = await decideAdoption(dataDir, options);
   requireEdgeRights(dataDir);
   const data = takeDataDirectory(dataDir);
@@ -86,7 +90,7 @@ export async function runUp(options: UpOptions): Promise<void> {
   try {
     const upOptions = { ...options, data: data.path };
     const startedMs = performance.now();
-    const facts = { options: upOptions, fleetFile, data, hosts, engine };
+    const facts = { options: upOptions, fleetFile, data, hosts, engine, sftp };
     const platform = { ...facts, running, stopping, startedMs };
     const starting = startPlatform(platform);
     // Ctrl-C may end a process that was just made, whose exit is then reported before the signal.
@@ -313,7 +317,7 @@ async function startNode(
     ...(await engineSettings(
       options.dockerHost === undefined ? {} : { dockerHost: options.dockerHost },
     )),
-    sftp: await sftpListen(undefined, 'off'),
+    sftp: platform.sftp,
     files: null,
     // Docker supervises containers while the node is stopped; nothing supervises plain processes.
     onStop: engine === 'docker' ? 'leave' : 'end',

@@ -17,6 +17,8 @@ export interface DeletedServer {
   readonly purgeAt: Date | null;
   /** Its time is over; its node purges it when it is connected. */
   readonly isDue: boolean;
+  /** The organisation that made it within its quota, and deleted it itself. */
+  readonly madeBy: number | null;
   /** The server is on another node now, so it cannot be restored. */
   readonly isElsewhere: boolean;
 }
@@ -61,7 +63,7 @@ export async function loadDeleted(
   const { rows } = await sql<DeletedServer>`
     select d.uuid, n.name as node, d.organisation, d.name, d.declared, d.external_id as "externalId",
            d.build_epoch as "buildEpoch", d.deleted_at as "deletedAt", d.purge_at as "purgeAt",
-           coalesce(d.purge_at <= now(), false) as "isDue",
+           coalesce(d.purge_at <= now(), false) as "isDue", d.made_by as "madeBy",
            exists (select from game_servers g where g.uuid = d.uuid) as "isElsewhere"
       from deleted_servers d join nodes n on n.id = d.node_id
      where ${uuid}::uuid is null or d.uuid = ${uuid}::uuid
@@ -95,12 +97,18 @@ export async function endKeeping(tx: Tx, uuid: string): Promise<void> {
      where uuid = ${uuid} and (purge_at is null or purge_at > now())`.execute(tx);
 }
 
-/** Makes a server that was saved again continue with the files of its last build. */
+/** Makes a server that was saved again continue with the files of its last build, as its maker's. */
 export async function resumeBuild(
   tx: Tx,
-  { uuid, buildEpoch, externalId }: Pick<DeletedServer, 'uuid' | 'buildEpoch' | 'externalId'>,
+  {
+    uuid,
+    buildEpoch,
+    externalId,
+    madeBy,
+  }: Pick<DeletedServer, 'uuid' | 'buildEpoch' | 'externalId' | 'madeBy'>,
 ): Promise<void> {
   await sql`
-    update game_servers set build_epoch = ${buildEpoch}, restored_epoch = ${buildEpoch}, external_id = ${externalId}
+    update game_servers set build_epoch = ${buildEpoch}, restored_epoch = ${buildEpoch}, external_id = ${externalId},
+           made_by = (select id from organisations where id = ${madeBy})
      where uuid = ${uuid}`.execute(tx);
 }

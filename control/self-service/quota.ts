@@ -52,7 +52,7 @@ export async function requireQuota(
   if (limits.servers === 0) {
     throw new Problem(
       'limit_exceeded',
-      'This organisation has no quota for servers of its own: the operator makes them, or gives it one.',
+      'This organisation has no quota for servers of its own: the operator makes them, or gives it one, by own_servers of its limits.',
     );
   }
   const passed = passedBy(wanted, limits, used);

@@ -70,6 +70,12 @@ async function report(db: Db, node: string): Promise<void> {
      where name = ${node}`.execute(db);
 }
 
+async function setBuilt(db: Db, uuid: string): Promise<void> {
+  await sql`
+    update game_servers set build_state = 'built', identifier = left(uuid::text, 8)
+     where uuid = ${uuid}`.execute(db);
+}
+
 async function setQuota(db: Db, quota: object): Promise<void> {
   await sql`
     update organisations set own_servers = (q ->> 'servers')::integer, own_servers_memory = (q ->> 'memory')::integer,
@@ -190,9 +196,7 @@ test('owners cannot fill a disk by making and deleting: the oldest of their file
   const uuids: string[] = [];
   for (let round = 0; round < 3; round += 1) {
     const { uuid } = await make(acme);
-    await sql`
-      update game_servers set build_state = 'built', identifier = left(uuid::text, 8)
-       where uuid = ${uuid}`.execute(db);
+    await setBuilt(db, uuid);
     dataOf(await acme.send('DELETE', `${SERVERS}/${uuid}`));
     uuids.push(uuid);
   }
@@ -202,6 +206,18 @@ test('owners cannot fill a disk by making and deleting: the oldest of their file
     rows.map(({ uuid, due }) => [uuid, due]),
     uuids.map((uuid, index) => [uuid, index < 2]),
   );
+});
+
+test('a restored server counts in the quota of the organisation that made it, which may delete it', async (t) => {
+  const { acme, operator, db } = await start(t, { ...QUOTA, servers: 1 });
+  const { uuid } = await make(acme);
+  await setBuilt(db, uuid);
+  dataOf(await acme.send('DELETE', `${SERVERS}/${uuid}`));
+  dataOf(await operator.post(`${OPERATOR_PREFIX}/deleted-servers/${uuid}/restore`, {}));
+  const { used } = dataOf<Quota>(await acme.get(`${SERVERS}/quota`));
+  assert.partialDeepStrictEqual(used, { servers: 1 });
+  assertRefused(await acme.post(SERVERS, SERVER), 422, 'limit_exceeded');
+  dataOf(await acme.send('DELETE', `${SERVERS}/${uuid}`));
 });
 
 test('it says where a server fits, and why not elsewhere, without what a node has left', async (t) => {

@@ -158,7 +158,10 @@ function requireGiveable(
 ): readonly ServerRight[] {
   const unknown = names.findIndex((name) => !isServerRight(name));
   if (unknown !== -1) {
-    throw invalidField(`/rights/${unknown}`, 'is no right; listServerPeople names them all');
+    throw invalidField(
+      `/rights/${unknown}`,
+      `${names[unknown]} is no right; listServerPeople names them all`,
+    );
   }
   const rights = completeRights(names.filter(isServerRight));
   const [lacking] = ungiveable(rightsOn(by, slice), rights);

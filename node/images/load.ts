@@ -19,7 +19,10 @@ export async function findEngine(socketPath: string): Promise<void> {
     answer.resume();
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new Error(`Docker does not answer at ${socketPath}: ${why}`, { cause: error });
+    throw new Error(
+      `Docker does not answer at ${socketPath}: ${why}. Install or start it (sudo apt-get install -y docker.io), name another socket with --docker-host, or make the images for later with --only-make.`,
+      { cause: error },
+    );
   }
 }
 

@@ -76,7 +76,8 @@ async function updateEgg(name: string, options: UpdateOptions): Promise<void> {
   const { read, source } = await readSource(client, name, options, before.data.source);
   const { fields = [], servers = [] } = read.change ?? {};
   const older = servers.filter(({ current }) => !current);
-  if (options.json !== true && options.quiet !== true) show({ fields, servers });
+  if (options.json !== true && options.quiet !== true)
+    show({ fields, servers }, options.give === 'all');
   if (fields.length > 0 && options.yes !== true) await agree(name);
   const body = { document: read.document, source, offered: before.data.offered };
   const { etag } = before.response;
@@ -93,7 +94,10 @@ async function agree(name: string): Promise<void> {
   if (!(await confirmOnTerminal(`Take the newer ${name}?`))) throw failed('nothing was changed');
 }
 
-function show({ fields, servers }: Pick<NonNullable<Read['change']>, 'fields' | 'servers'>): void {
+function show(
+  { fields, servers }: Pick<NonNullable<Read['change']>, 'fields' | 'servers'>,
+  isGiven: boolean,
+): void {
   if (fields.length === 0) print('Nothing that has an effect changes.');
   for (const { field, before, after } of fields) {
     print(styled('bold', field));
@@ -104,8 +108,10 @@ function show({ fields, servers }: Pick<NonNullable<Read['change']>, 'fields' | 
     }
   }
   for (const { name, organisation, current } of servers) {
-    const state = current ? 'has it already' : 'keeps the older one, unless --give all';
-    print(`${printable(name)} (${organisation}): ${state}`);
+    const older = isGiven
+      ? 'gets it, and takes it at its next start'
+      : 'keeps the older one, unless --give all';
+    print(`${printable(name)} (${organisation}): ${current ? 'has it already' : older}`);
   }
 }
 

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { connect } from '../../connect.ts';
-import { failed } from '../../exit.ts';
 import { type CallOptions, withCallOptions } from '../../options.ts';
 import { print, printable, printJson, printTable } from '../../output.ts';
 import { addLibraryChanges } from './change.ts';
+import { findEgg } from './find.ts';
 
 /** The games of which servers can be made. */
 export function addEggs(program: Command): void {
@@ -14,8 +14,8 @@ export function addEggs(program: Command): void {
       'after',
       `
   portcullis eggs list                                       those that the operator offers
-  portcullis eggs show eggs/flying-squid.json                its settings, with what they take
-  portcullis servers create Survival --egg eggs/flying-squid.json
+  portcullis eggs show flying-squid                          its settings, with what they take
+  portcullis servers create Survival --egg flying-squid
 
 With a key of the operator:
 
@@ -54,9 +54,7 @@ async function listEggs(words: readonly string[], options: CallOptions): Promise
 }
 
 async function showEgg(name: string, options: CallOptions): Promise<void> {
-  const { data } = await connect(options).listOfferedEggs();
-  const egg = data.find((one) => one.name === name);
-  if (egg === undefined) throw failed(`no egg ${name} is offered: "portcullis eggs list"`);
+  const egg = await findEgg(connect(options), name);
   if (options.json === true) {
     printJson(egg);
     return;

@@ -1,4 +1,5 @@
 import type { ServerActivity } from '@portcullis/client/generated/operations.ts';
+import { wordsOfActivity } from '@portcullis/core/game-servers/activity-words.ts';
 import type { Command } from 'commander';
 import { connect } from '../../connect.ts';
 import { usageError } from '../../exit.ts';
@@ -48,13 +49,11 @@ async function showActivity(
     entries.map(({ at, actor, action, detail, times, door, source }) => [
       localTime(at),
       printable(actor),
-      printable([action, ...wordsOf(detail), ...(times > 1 ? [`(${times} times)`] : [])].join(' ')),
+      printable(
+        [action, ...wordsOfActivity(detail), ...(times > 1 ? [`(${times} times)`] : [])].join(' '),
+      ),
       door,
       source ?? '',
     ]),
   );
-}
-
-function wordsOf(detail: Readonly<Record<string, unknown>>): string[] {
-  return Object.values(detail).filter((value) => typeof value === 'string');
 }

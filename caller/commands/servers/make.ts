@@ -6,6 +6,7 @@ import { connect } from '../../connect.ts';
 import { failed, usageError } from '../../exit.ts';
 import { type CallOptions, parseDuration, withCallOptions } from '../../options.ts';
 import { print, printable, printJson, printTable, report } from '../../output.ts';
+import { findEgg } from '../eggs/find.ts';
 import { findUuid } from './find.ts';
 
 interface MakeOptions extends CallOptions {
@@ -22,6 +23,7 @@ interface MakeOptions extends CallOptions {
 }
 
 const POLL_MS = 1_000;
+const RESTORABLE = 'The operator can restore it for the days that its node keeps deleted servers.';
 
 /** Makes, deletes and counts servers of one's own, within the quota of the organisation. */
 export function addMake(servers: Command): void {
@@ -44,7 +46,7 @@ export function addMake(servers: Command): void {
     .addHelpText(
       'after',
       `
-  portcullis servers create Survival --egg eggs/flying-squid.json --memory 1024 --set MAX_PLAYERS=10 --wait`,
+  portcullis servers create Survival --egg flying-squid --memory 1024 --set MAX_PLAYERS=10 --wait`,
     )
     .action(makeServer);
   withCallOptions(
@@ -68,7 +70,6 @@ async function makeServer(name: string, options: MakeOptions): Promise<void> {
   const timeoutMs = parseDuration(options.timeout, '--timeout');
   const body = {
     name,
-    egg: options.egg,
     limits: {
       memory: wholeOf(options.memory, '--memory'),
       cpu: wholeOf(options.cpu, '--cpu'),
@@ -80,7 +81,8 @@ async function makeServer(name: string, options: MakeOptions): Promise<void> {
     ...(options.service !== undefined && { service: wholeOf(options.service, '--service') }),
   };
   const client = connect(options);
-  const made = await client.makeGameServer({ body });
+  const { name: egg } = await findEgg(client, options.egg);
+  const made = await client.makeGameServer({ body: { ...body, egg } });
   report(made, options);
   const { uuid, allocation } = made.data;
   if (options.wait === true) await follow(client, uuid, options, timeoutMs);
@@ -138,12 +140,12 @@ async function deleteServer(
   const client = connect(options);
   const slice = await findUuid(client, server);
   if (options.yes !== true) {
-    if (!process.stdin.isTTY) throw usageError('it is not undone: say --yes');
-    if (!(await confirmOnTerminal(`Delete ${server} for good?`)))
+    if (!process.stdin.isTTY) throw usageError('it asks before it deletes a server: say --yes');
+    if (!(await confirmOnTerminal(`Delete ${server}? ${RESTORABLE}`)))
       throw failed('it was not deleted');
   }
   const { data } = await client.deleteGameServer({ slice });
-  report({ data, message: `${server} is deleted.` }, options);
+  report({ data, message: `${server} is deleted. ${RESTORABLE}` }, options);
 }
 
 async function showQuota(options: CallOptions): Promise<void> {

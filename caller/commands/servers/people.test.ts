@@ -27,6 +27,16 @@ test('people of a server are invited, listed and removed, and activity says so',
   const refused = await run('people', 'invite', 'Survival', 'friend@example.net', 'file.read');
   assert.equal(refused.code, 2);
   assert.match(refused.err, /file\.read is a right that you lack/);
+  const mistyped = await run(
+    'people',
+    'invite',
+    'Survival',
+    'friend@example.net',
+    'control.start',
+    'files',
+  );
+  assert.equal(mistyped.code, 2);
+  assert.match(mistyped.err, /files is no right/);
   const made = await run('people', 'invite', 'Survival', 'friend@example.net', 'control.restart');
   assert.deepEqual([made.code, made.err], [0, '']);
   assert.match(

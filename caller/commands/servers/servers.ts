@@ -37,7 +37,7 @@ A server is named by its uuid, or by its name if no other server has it.
   portcullis servers files ls Survival plugins
   portcullis servers sftp Survival --user ada@example.net
   portcullis servers reinstall 6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11    after a failed build
-  portcullis servers create Survival --egg eggs/flying-squid.json --wait
+  portcullis servers create Survival --egg flying-squid --wait
   portcullis servers settings set Survival MOTD="Come in"
   portcullis servers people list Survival
   portcullis servers ports add Survival --name voice

@@ -23,7 +23,7 @@ test('shows how to connect by SFTP, for a person that is named', async (t) => {
     PORTCULLIS_URL: world.url,
   };
   const run = (...args: readonly string[]) => session.run(['servers', 'sftp', ...args], env);
-  assert.match((await run('Survival')).out, /serves no SFTP/);
+  assert.match((await run('Survival')).out, /serves no SFTP.*--sftp-listen/);
   const fingerprint = 'SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU';
   node.sftp = { port: 2_022, address: null, fingerprint };
   await node.beat();

@@ -27,7 +27,12 @@ async function showSftp(
   }
   const { host, port, fingerprint, server: end } = data;
   if (port === null) {
-    print(styled('yellow', 'Its node serves no SFTP, or did not report it yet.'));
+    print(
+      styled(
+        'yellow',
+        'Its node serves no SFTP, or did not report it yet. Its operator starts it with --sftp-listen, of "portcullis up" or "portcullis node".',
+      ),
+    );
     return;
   }
   const user = `${options.user ?? 'EMAIL'}.${end}`;

@@ -46,7 +46,9 @@ function describeServer(
   firewall: readonly PortState[],
 ): void {
   const { name, uuid, limits, resources } = server;
-  print(`${styled('bold', name)} ${uuid}: ${stateOf(server)}`);
+  print(
+    `${styled('bold', name)} ${uuid}: ${stateOf(server)}${build.suspended ? ', suspended by the operator' : ''}`,
+  );
   const away = build.node_connected ? '' : ', which is not connected';
   print(`node        ${build.node}${away}`);
   print(`address     ${build.allocation.ip} port ${build.allocation.port}`);
@@ -59,11 +61,11 @@ function describeServer(
     print(`while it runs  ${which} are opened${build.ports_open ? ', as they are now' : ''}`);
   }
   for (const port of firewall) describePort(port);
-  print(`egg         ${build.egg}${build.suspended ? ' (suspended)' : ''}`);
+  print(`egg         ${build.egg}`);
   print(`limits      ${describeLimits(limits)}`);
   if (resources !== null) {
     print(
-      `uses        ${mib(resources.memory_bytes)} MiB, ${resources.cpu_absolute} % of a core, ${mib(resources.disk_bytes)} MiB of disk, for ${Math.round(resources.uptime / 1_000)} s`,
+      `uses        ${mib(resources.memory_bytes)} MiB, ${Math.round(resources.cpu_absolute)} % of a core, ${mib(resources.disk_bytes)} MiB of disk, for ${Math.round(resources.uptime / 1_000)} s`,
     );
   }
   if (build.problem !== null) print(styled('yellow', `problem     ${printable(build.problem)}`));

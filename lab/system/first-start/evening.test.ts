@@ -69,9 +69,9 @@ describe("a community's evening", { skip: skipUnless(NEEDS) }, () => {
     namespace.run('ip', 'link', 'add', 'wan0', 'type', 'veth', 'peer', 'name', 'wan1');
     namespace.run('ip', 'address', 'add', `${ADDRESS}/24`, 'dev', 'wan0');
     for (const device of ['wan0', 'wan1']) namespace.run('ip', 'link', 'set', device, 'up');
-    process.env['PORTCULLIS_NODE_SFTP_LISTEN'] = `0.0.0.0:${SFTP_PORT}`;
-    up = await UpIn.start(namespace, folder, ['--docker-host', `unix://${dockerd.socket}`]);
-    delete process.env['PORTCULLIS_NODE_SFTP_LISTEN'];
+    const docker = ['--docker-host', `unix://${dockerd.socket}`];
+    const sftpListen = ['--sftp-listen', `0.0.0.0:${SFTP_PORT}`];
+    up = await UpIn.start(namespace, folder, [...docker, ...sftpListen]);
     const { name, flags } = up.operator('GET', '/organisations/default') as {
       name: string;
       flags: string[];

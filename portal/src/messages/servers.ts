@@ -41,6 +41,7 @@ export const serverMessages = {
     },
     underAttack: 'Under attack',
     quiet: 'Quiet',
+    attacksUnknown: '–',
     nodeAway: 'not connected',
     shown: (shown: number, all: number) =>
       shown === all

@@ -30,7 +30,7 @@ export const sftpMessages = {
     refused: 'SFTP is not open to you',
     none: {
       title: 'No SFTP',
-      text: 'The node of this server serves no SFTP, or has not reported it yet.',
+      text: 'The node of this server serves no SFTP, or has not reported it yet. Its operator starts it with --sftp-listen, of “portcullis up” or “portcullis node”.',
     },
     copy: 'Copy the address',
     host: 'Host',

@@ -82,7 +82,7 @@ function addContent(files: Command): void {
       .description('upload a file, or a folder with all that is in it')
       .argument('<server>')
       .argument('<file>', 'a local file or folder, or - for standard input')
-      .argument('<path>'),
+      .argument('<path>', 'its path there; a file keeps its name below one that ends in /'),
   )
     .option('--resume', 'go on with what an earlier upload left (default)')
     .option('--no-resume', 'begin anew')

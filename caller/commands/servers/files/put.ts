@@ -1,5 +1,5 @@
 import { createReadStream, readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ConnectionError, RateLimitError, ServiceError } from '@portcullis/client/errors.ts';
@@ -46,13 +46,18 @@ export async function putFile(
     return report([{ file, path, size: bytes.length, changedAtMs: 0 }], 0, options);
   }
   const isFolder = onPath(file, () => statSync(file).isDirectory());
-  const found = isFolder ? [...filesIn(file, path)] : [localFile(file, path)];
+  const found = isFolder ? [...filesIn(file, path)] : [localFile(file, pathOf(file, path))];
   const slice = await findUuid(client, server);
   const wanted =
     isFolder && options.resume !== false ? await without(client, slice, path, found) : found;
   const upload = new Upload({ client, transfers, slice, options, files: wanted });
   await upload.run();
   report(wanted, found.length - wanted.length, options);
+}
+
+/** The path of an uploaded file: below a path that ends in `/`, under the name that it has here. */
+function pathOf(file: string, path: string): string {
+  return path.endsWith('/') ? `${path}${basename(file)}` : path;
 }
 
 function report(files: readonly LocalFile[], left: number, options: PutOptions): void {

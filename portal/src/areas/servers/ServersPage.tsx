@@ -27,12 +27,9 @@ const CHOICES = (['all', 'running', 'offline', 'troubled'] as const).map((value)
 
 export function ServersPage() {
   const servers = useServers();
-  const attacks = useAttacksOfDay();
+  const attacks = useAttacksOfDay().data ?? null;
   const [filter, setFilter] = useState<ServerFilter>('all');
-  const all = useMemo(
-    () => rowsOf(servers.data ?? [], attacks.data ?? []),
-    [servers.data, attacks.data],
-  );
+  const all = useMemo(() => rowsOf(servers.data ?? [], attacks), [servers.data, attacks]);
   const { person, organisation } = useSession();
   const isOperator = person?.operator === true && organisation !== null;
   const isOwner = useRole() === 'owner' && !isOperator;
@@ -51,7 +48,13 @@ export function ServersPage() {
             { name: text.facts.servers, value: formatCount(all.length) },
             { name: text.facts.running, value: count(FILTERS.running) },
             { name: text.facts.troubled, value: count(FILTERS.troubled) },
-            { name: text.facts.attacked, value: count((row) => row.attacks > 0) },
+            {
+              name: text.facts.attacked,
+              value:
+                attacks === null
+                  ? text.attacksUnknown
+                  : count((row) => row.attacks !== null && row.attacks > 0),
+            },
           ]}
         />
       )}

@@ -47,10 +47,10 @@ export const COLUMNS: readonly Column<ServerRow>[] = [
     title: text.columns.attacks,
     width: '120px',
     cell: ({ attacks }) =>
-      attacks > 0 ? (
+      attacks !== null && attacks > 0 ? (
         <Pill tone="bad">{text.underAttack}</Pill>
       ) : (
-        <span className="dim">{text.quiet}</span>
+        <span className="dim">{attacks === null ? text.attacksUnknown : text.quiet}</span>
       ),
   },
   {

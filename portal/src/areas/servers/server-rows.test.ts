@@ -51,6 +51,12 @@ describe('the list of game servers', () => {
     assert.deepEqual(names(rows.filter(FILTERS.troubled)), ['Arena', 'Lobby']);
   });
 
+  it('calls no server quiet whose attacks the caller may not see', () => {
+    const [row] = rowsOf([server({})], null);
+    assert.ok(row !== undefined && row.attacks === null && !isTroubled(row));
+    assert.equal(rowsOf([server({})], [])[0]?.attacks, 0);
+  });
+
   it('takes a crash, a failed build and a suspension for trouble', () => {
     const row = rows.at(-1);
     assert.ok(row !== undefined && !isTroubled(row));

@@ -3,8 +3,8 @@ import type { GameServerStatus } from '@portcullis/client/index.ts';
 export type ServerFilter = 'all' | 'running' | 'offline' | 'troubled';
 
 export interface ServerRow extends GameServerStatus {
-  /** Attacks on its address that go on. */
-  readonly attacks: number;
+  /** Attacks on its address that go on; null while they are not known, or may not be seen. */
+  readonly attacks: number | null;
 }
 
 type Attacked = { readonly destination_ip: string; readonly ended_at: string | null };
@@ -12,14 +12,17 @@ type Attacked = { readonly destination_ip: string; readonly ended_at: string | n
 /** Rows by name. */
 export function rowsOf(
   servers: readonly GameServerStatus[],
-  attacks: readonly Attacked[],
+  attacks: readonly Attacked[] | null,
 ): ServerRow[] {
   const ongoing = new Map<string, number>();
-  for (const { destination_ip: ip, ended_at } of attacks) {
+  for (const { destination_ip: ip, ended_at } of attacks ?? []) {
     if (ended_at === null) ongoing.set(ip, (ongoing.get(ip) ?? 0) + 1);
   }
   return servers
-    .map((server) => ({ ...server, attacks: ongoing.get(server.allocation.ip) ?? 0 }))
+    .map((server) => {
+      const count = ongoing.get(server.allocation.ip) ?? 0;
+      return { ...server, attacks: attacks === null ? null : count };
+    })
     .toSorted((a, b) => a.name.localeCompare(b.name));
 }
 
@@ -40,5 +43,6 @@ export const FILTERS: Readonly<Record<ServerFilter, (row: ServerRow) => boolean>
 export function isTroubled(row: ServerRow): boolean {
   const { crashed_at, build_state, suspended, attacks, state } = row;
   const isUnknown = build_state === 'built' && state === null;
-  return crashed_at !== null || build_state === 'failed' || suspended || attacks > 0 || isUnknown;
+  const isAttacked = (attacks ?? 0) > 0;
+  return crashed_at !== null || build_state === 'failed' || suspended || isAttacked || isUnknown;
 }

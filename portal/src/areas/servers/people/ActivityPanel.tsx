@@ -1,5 +1,6 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import type { ServerActivity } from '@portcullis/client/index.ts';
+import { wordsOfActivity } from '@portcullis/core/game-servers/activity-words.ts';
 import { Lock, ScrollText } from 'lucide-react';
 import { EmptyState } from '../../../components/EmptyState.tsx';
 import { ListPanel } from '../../../components/list/ListPanel.tsx';
@@ -59,7 +60,7 @@ function Shown({ uuid }: Pick<Props, 'uuid'>) {
 
 /** The action with what is known of it: `Command: say hi`. */
 function Action({ action, detail, times }: Pick<Entry, 'action' | 'detail' | 'times'>) {
-  const known = Object.values(detail).filter((value) => typeof value === 'string');
+  const known = wordsOfActivity(detail);
   return (
     <>
       {text.actions[action] ?? action}
