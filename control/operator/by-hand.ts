@@ -177,6 +177,8 @@ async function loadForWrite<T extends object>(
     throw new Problem('precondition_failed', `There is a ${called} already. Nothing was changed.`);
   }
   if (ifMatch !== null && !isSame(ifMatch)) {
+    const other = stored.find((one) => sameState(ifMatch, stateOf(kind, one)));
+    if (other !== undefined) batch.requireOwn(other.owner, `The ${subjectOf(kind, other.object)}`);
     const why = before === null ? 'is not there' : 'was changed since it was read';
     throw new Problem('precondition_failed', `The ${called} ${why}. Read it again.`);
   }

@@ -14,6 +14,7 @@ import {
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { Folder } from '../server-folder/folder.ts';
 import { OWNER, TestFiles, writing } from './testing/files.ts';
 
 const TMP = '.portcullis/tmp';
@@ -132,6 +133,22 @@ describe('the files of a server', () => {
     assert.deepEqual(
       [several.done, several.failed.map(({ code }) => code)],
       [['b'], ['not_found']],
+    );
+  });
+
+  it('are in the bin also where the disk fails after they were moved there', async (t) => {
+    const files = new TestFiles(t);
+    files.put('a', '1');
+    const fails = (): Promise<never> => Promise.reject(new Error('EIO'));
+    const sync = t.mock.method(Folder.prototype, 'sync', fails);
+    const deletion = { kind: 'delete', paths: ['a'], forGood: false } as const;
+    await files.call(deletion).catch(() => undefined);
+    sync.mock.restore();
+    assert.deepEqual(await files.names(), []);
+    const { items } = await files.ok('bin', { kind: 'listBin' });
+    assert.deepEqual(
+      items.map(({ path }) => path),
+      ['a'],
     );
   });
 

@@ -375,14 +375,9 @@ async function remove(gate: Gate, text: string, isFolder: boolean): Promise<Sftp
     if (stat === null) throw new FileRefusal('not_found', `There is no ${text}.`);
     if (stat.isDirectory()) throw new FileRefusal('impossible', `${text} is a folder.`);
   }
-  const deletion = { kind: 'delete', paths: [text] } as const;
-  try {
-    return only(await deleteFiles(gate, { ...deletion, forGood: false }));
-  } catch (error) {
-    // A client deletes a folder file by file, which the bin of a full server cannot keep.
-    if (!(error instanceof FileRefusal) || error.code !== 'quota') throw error;
-    return only(await deleteFiles(gate, { ...deletion, forGood: true }));
-  }
+  const deletion = { kind: 'delete', paths: [text], forGood: false } as const;
+  // A client deletes a folder file by file, which the bin of a full server cannot keep.
+  return only(await deleteFiles(gate, deletion, { isForGoodAtFull: true }));
 }
 
 async function readPart(file: OpenFile, offset: number, length: number): Promise<ReadBytes> {

@@ -56,9 +56,11 @@ export const node = defineKind<typeof NODE, NodeObject, Facts>(NODE, {
     ),
   check: checkMounts,
   checkStored(nodes, _others, refuse, matched) {
-    for (const [index, { facts }] of matched) {
+    for (const [index, { object, facts }] of matched) {
       const names = nodes[index]?.mounts.map(({ name }) => name) ?? [];
-      const used = facts.mountsByHand.find(({ mount }) => !names.includes(mount));
+      // One that is gone already was taken by an older version.
+      const taken = object.mounts.map(({ name }) => name).filter((name) => !names.includes(name));
+      const used = facts.mountsByHand.find(({ mount }) => taken.includes(mount));
       if (used !== undefined) refuse(index, describeUsed(used));
     }
   },

@@ -105,8 +105,9 @@ const LAST_END = Date.parse('9999-12-31T23:59:59Z');
 /** An invalid date for what is not a time with its offset. */
 function parseEnd(text: string): Date {
   const hasOffset = /(?:Z|[+-]\d\d:\d\d)$/.test(text);
-  const end = hasOffset ? Math.ceil(Date.parse(text) / 1_000) * 1_000 : Number.NaN;
-  return new Date(end <= LAST_END ? end : Number.NaN);
+  const at = hasOffset ? Date.parse(text) : Number.NaN;
+  const isInRange = at < LAST_END + 1_000;
+  return new Date(isInRange ? Math.min(Math.ceil(at / 1_000) * 1_000, LAST_END) : Number.NaN);
 }
 
 function refuse(field: MarkField, reason: string) {

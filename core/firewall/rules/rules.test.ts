@@ -56,6 +56,9 @@ test('rules that differ only in their ports are one line; one with a ref or a na
 test('an entry is read once for requests and files: ends are whole seconds, and what is over is said', () => {
   const [ends] = rulesOf({ destination_port: '1', expires_at: '2027-01-01T00:00:00.200+01:00' });
   assert.equal(ends?.expiresAt?.toISOString(), '2026-12-31T23:00:01.000Z');
+  // Rounded up, it would be of a year with five digits.
+  const [never] = rulesOf({ destination_port: '1', expires_at: '9999-12-31T23:59:59.999Z' });
+  assert.equal(never?.expiresAt?.toISOString(), '9999-12-31T23:59:59.000Z');
   const over = read({ expires_at: '2026-11-27T12:00:00Z' });
   assert.ok(over.ok && over.value.hasExpired);
   const refused: readonly [Partial<RuleEntry>, string][] = [

@@ -34,20 +34,24 @@ interface Binned {
   readonly depth: number;
 }
 
+/** `isForGoodAtFull`: what the bin of a full server does not take is deleted for good. */
 export async function deleteFiles(
   gate: Gate,
   { paths, forGood }: FileOperationOf<'delete'>,
+  { isForGoodAtFull = false }: { readonly isForGoodAtFull?: boolean } = {},
 ): Promise<FileAnswerOf<'done'>> {
+  const { quota } = gate.files;
   return each(paths, async (text) => {
     const place = await gate.place(pathOf(text), 'file.delete');
     await gate.about(place.path, async () => {
       await gate.requireTreeAllowed(place);
-      await (forGood ? discard(gate, place.folder, place.name) : moveToBin(gate, place));
+      const isLast = forGood || (isForGoodAtFull && quota.isBinFull(place.path.length));
+      await (isLast ? discard(gate, place.folder, place.name) : moveToBin(gate, place));
     });
   });
 }
 
-/** Moves an entry to the bin, with what is in it. Leaves nothing there if that fails. */
+/** Moves an entry to the bin, with what is in it. Leaves nothing else there if that fails. */
 export async function moveToBin(gate: Gate, { path, folder, name }: Place): Promise<void> {
   if (!(await folder.has(name))) throw notFound(formatPath(path));
   // Its own folder in the bin, and those that it was in.
@@ -55,17 +59,19 @@ export async function moveToBin(gate: Gate, { path, folder, name }: Place): Prom
   const bin = await gate.work('bin');
   const id = newBinId(path.length);
   await bin.make(id, gate.files.owner, 0o700);
+  let isMoved = false;
   try {
     const own = await enterAll(gate, bin, [id, ...path.slice(0, -1)], true);
     try {
       await folder.move(name, own, name);
+      isMoved = true;
       await own.sync();
       await folder.sync();
     } finally {
       await own.close();
     }
   } catch (error) {
-    await discard(gate, bin, Buffer.from(id)).catch(() => undefined);
+    if (!isMoved) await discard(gate, bin, Buffer.from(id)).catch(() => undefined);
     throw error;
   }
 }

@@ -6,6 +6,7 @@ import type { FileRight } from '@portcullis/core/access/server-rights.ts';
 import { type FilePath, formatPath } from '@portcullis/core/game-servers/files/path.ts';
 import type { FileAnswerOf, FileOperationOf } from '@portcullis/link/messages/files.ts';
 import { releaseBytes } from '@portcullis/link/release-bytes.ts';
+import { ENTRY_BYTES } from '../../disk/measure.ts';
 import { finishFile, type Folder } from '../../server-folder/folder.ts';
 import type { Gate } from '../gate.ts';
 import { exists, NEW_MODE, present, publishFile, requireExpected } from '../operations/content.ts';
@@ -53,7 +54,8 @@ export async function receiveFile(
   const right = await requireWritable(gate, path, operation.expected);
   const key = keyOf(path);
   // Refused before anything is sent. What is made now counts, also if nothing arrives.
-  const granted = await quota.take({ bytes: size - offset, entries: 1 });
+  const own = offset === 0 ? ENTRY_BYTES : 0;
+  const granted = await quota.take({ bytes: size - offset + own, entries: 1 });
   granted.close(offset === 0 ? ONE_ENTRY : NOTHING);
   const uploads = await gate.work('uploads');
   const work = async (handle: FileHandle, signal: AbortSignal): Promise<Received> => {

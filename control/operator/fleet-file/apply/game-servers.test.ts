@@ -489,4 +489,8 @@ test('a mount of a server that was made by hand is not taken from its node', asy
   await sql`update game_servers set owner = 'portal'`.execute(db);
   const plan = await planFleet(db, mustParse(fleet({ nodes: '[{ name: n1 }]' })));
   assert.match(renderPlan(plan), /Survival has the mount maps: take it from there first/);
+  // An older version took it.
+  await sql`update nodes set mounts = '[]'`.execute(db);
+  const later = await planFleet(db, mustParse(fleet({ nodes: '[{ name: n1 }]' })));
+  assert.doesNotMatch(renderPlan(later), /take it from there/);
 });
