@@ -5,7 +5,7 @@ import { FileRefusal } from './refusal.ts';
 const MIB = 1024 * 1024;
 const BIN_FULL =
   'The server has too many files and folders to keep deleted ones too: empty the bin, delete the folder around it, or delete for good.';
-
+/** Between two measurements for the bin. */
 const BIN_PAUSE_MS = 10_000;
 
 /** Disk that a write takes, or is about to take. */
@@ -77,7 +77,9 @@ export class Quota {
 
   /** Grants space, or throws the refusal. */
   async take(space: Space): Promise<Granted> {
-    await this.#measureWhere(() => this.#lack(space) !== null);
+    // A measurement that is under way may find it.
+    if (this.#lack(space) !== null) await this.#measuring;
+    if (this.#lack(space) !== null) await this.#measureAgain();
     const lack = this.#lack(space);
     if (lack !== null) throw new FileRefusal('quota', lack);
     const addition: Addition = { ...rounded(space), endedAtMs: null };
@@ -134,12 +136,6 @@ export class Quota {
     if (limitMib === 0 || used.bytes + bytes <= limitMib * MIB) return null;
     const left = Math.max(0, Math.floor((limitMib * MIB - used.bytes) / MIB));
     return `The server may have ${limitMib} MiB on the disk; ${left} MiB are left, and this takes ${Math.ceil(bytes / MIB)} MiB.`;
-  }
-
-  /** Measures the folder again where space is lacking, unless a measurement that is under way finds it. */
-  async #measureWhere(isLacking: () => boolean): Promise<void> {
-    if (isLacking()) await this.#measuring;
-    if (isLacking()) await this.#measureAgain();
   }
 
   /**
