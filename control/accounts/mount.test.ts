@@ -54,6 +54,12 @@ test('the limit of requests is that of the organisation, and of each person', as
   assert.equal((await env.session('member').get(path)).status, 200);
 });
 
+test('an operator, whose pages read many lists at once, may send what its key may', async (t) => {
+  const env = await startEnvironment(t, { rateLimiter: createRateLimiter() });
+  const { headers, text } = await env.session('operator').get('/api/portal/operator/fleet');
+  assert.equal(headers.get('ratelimit-policy'), '"person";q=1000;w=10', text);
+});
+
 test('an address without a session may not sign in without end', async (t) => {
   const env = await startEnvironment(t, { rateLimiter: createRateLimiter() });
   // A code of one character is refused before any hashing. The limit refills by one a second.

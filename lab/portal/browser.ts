@@ -95,6 +95,21 @@ export async function openDoor(host: 'localhost' | '127.0.0.1'): Promise<Door> {
   };
 }
 
+function recordFaults(page: Page, ownUrl: string): string[] {
+  const faults: string[] = [];
+  page.on('console', (message) => {
+    const text = message.text();
+    const isFault = ['error', 'warning'].includes(message.type()) && !SLOW.test(text);
+    if (isFault) faults.push(`${text} (${message.location().url})`);
+  });
+  page.on('pageerror', (error) => faults.push(String(error)));
+  page.on('request', (request) => {
+    const { protocol, origin } = new URL(request.url());
+    if (protocol !== 'data:' && origin !== ownUrl) faults.push(`request to ${request.url()}`);
+  });
+  return faults;
+}
+
 async function visit(
   browser: Browser,
   url: string,
@@ -106,16 +121,7 @@ async function visit(
   const context = await browser.newContext({ viewport, colorScheme, reducedMotion: 'reduce' });
   const page = await context.newPage();
   page.setDefaultTimeout(PATIENCE_MS);
-  const faults: string[] = [];
-  page.on('console', (message) => {
-    if (!['error', 'warning'].includes(message.type())) return;
-    if (!SLOW.test(message.text())) faults.push(message.text());
-  });
-  page.on('pageerror', (error) => faults.push(String(error)));
-  page.on('request', (request) => {
-    const { protocol, origin } = new URL(request.url());
-    if (protocol !== 'data:' && origin !== url) faults.push(`request to ${request.url()}`);
-  });
+  const faults = recordFaults(page, url);
   return {
     page,
     faults,

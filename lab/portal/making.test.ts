@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { skipUnless } from '../requirements.ts';
 import { createInternet, HOST } from '../stack/internet.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
@@ -28,6 +29,8 @@ const FLEET = PORTAL_FLEET.replace(
     `{ name: fra1-games, addresses: [${HOST[4]}], ports: "7800-7810" }`,
   )
   .replace('    services:\n', '    services:\n      - { id: 590, name: creative }\n');
+/** Longer than between two readings of a server by its page. */
+const READ_AGAIN_MS = 4_000;
 const OWNER = { email: 'owner@example.net', name: 'Olga', password: PASSWORD };
 const EGG = {
   meta: { version: 'PTDL_v2' },
@@ -133,9 +136,17 @@ describe('making servers in a browser', { skip: skipUnless(NEEDS) }, () => {
     const dialog = page.getByRole('dialog', { name: 'Delete Campfire?' });
     assert.equal(await dialog.getByRole('button', { name: 'Delete' }).isDisabled(), true);
     await dialog.getByLabel('Type Campfire to confirm').fill('Campfire');
+    // Meanwhile the page asks for nothing of the server, which would be an error.
+    await page.route('**/api/**', async (route) => {
+      if (route.request().method() !== 'DELETE') return route.fallback();
+      const response = await route.fetch();
+      await delay(READ_AGAIN_MS);
+      return route.fulfill({ response });
+    });
     await dialog.getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('link', { name: 'Old arena' }).waitFor();
     await page.getByRole('link', { name: 'Campfire' }).waitFor({ state: 'detached' });
+    await page.unrouteAll();
     assert.deepEqual(owner.faults, []);
   });
 

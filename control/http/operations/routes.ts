@@ -125,8 +125,8 @@ async function admit(
 }
 
 /**
- * Requests a minute of a key of the operator, of a person without an organisation, and of a source without a session,
- * such as sign-ins.
+ * Requests a minute of a key of the operator and of an operator, whose pages read many lists at once; of another person
+ * without an organisation; and of a source without a session, such as sign-ins.
  */
 const OPERATOR_LIMIT = 6_000;
 const PERSON_LIMIT = 600;
@@ -153,7 +153,8 @@ function limitsOf(by: Identity | null, { ip }: FastifyRequest): RateLimited[] {
     return [{ keyId: by.keyId, requestsPerMinute: OPERATOR_LIMIT, name: 'key' }];
   }
   if (by !== null) {
-    return [{ keyId: `person ${by.id}`, requestsPerMinute: PERSON_LIMIT, name: 'person' }];
+    const requestsPerMinute = by.isOperator ? OPERATOR_LIMIT : PERSON_LIMIT;
+    return [{ keyId: `person ${by.id}`, requestsPerMinute, name: 'person' }];
   }
   const keyId = `source ${subscriberBlock(clientAddress(ip) ?? '')}`;
   return [{ keyId, requestsPerMinute: SOURCE_LIMIT, name: 'source' }];

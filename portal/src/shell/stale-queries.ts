@@ -5,6 +5,20 @@ interface Happening {
   readonly target: string;
 }
 
+/** The first words of the keys that `staleQueries` names: events say nothing of other readings, which are read again at times. */
+export const FOLLOWED: ReadonlySet<string> = new Set([
+  'servers',
+  'server',
+  'attacks',
+  'attack',
+  'addresses',
+  'address',
+  'history',
+  'groups',
+  'geo-rules',
+  'blocked-sources',
+]);
+
 /** The keys of the queries that an event makes stale; `[]` is every query. */
 export function staleQueries({ kind, target }: Happening): readonly (readonly string[])[] {
   // Events were missed.

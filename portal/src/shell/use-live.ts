@@ -7,7 +7,7 @@ import {
 } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { useHasOrganisation, useSession } from '../session/session.ts';
-import { staleQueries } from './stale-queries.ts';
+import { FOLLOWED, staleQueries } from './stale-queries.ts';
 
 /** A shorter loss is not worth a word. */
 const LOST_MS = 1_500;
@@ -89,7 +89,7 @@ type Key = readonly string[];
 interface Reader {
   /** Queries with these keys, or keys that begin with one of them. */
   note(keys: readonly Key[]): void;
-  /** All that was read until now, or is being read. */
+  /** All that events are of and that was read until now, or is being read. */
   noteAll(): void;
   stop(): void;
 }
@@ -120,7 +120,9 @@ function createReader(queries: QueryClient): Reader {
     },
     noteAll() {
       const known = new Set(queries.getQueryCache().getAll());
-      stale.set('known', { predicate: (query) => known.has(query) });
+      const predicate: QueryFilters['predicate'] = (query) =>
+        known.has(query) && FOLLOWED.has(String(query.queryKey[0]));
+      stale.set('known', { predicate });
       plan();
     },
     stop: () => window.clearTimeout(timer),

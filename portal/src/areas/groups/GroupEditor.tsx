@@ -120,6 +120,7 @@ function DeleteGroup({ group, refusal }: DeleteProps) {
       question={text.deleteText(group.targets.length)}
       confirm={text.deleteConfirm}
       write={() => client.deleteGroup({ group: group.id })}
+      removes={['group-preview', group.id]}
       say={({ data }) => ({
         text: text.deleted(group.name),
         generation: data.generation,

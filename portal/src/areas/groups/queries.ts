@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { GroupInput } from '@portcullis/client/index.ts';
 import { useDebouncedValue } from '@mantine/hooks';
+import { useIsRemoved } from '../../components/forms/use-write.ts';
 import { usePeopleClient } from '../../session/session.ts';
 
 const LIST_MS = 15_000;
@@ -37,9 +38,10 @@ export function useReadGroupsAgain(): () => Promise<void> {
 export function usePreview(group: number | null, body: GroupInput | null) {
   const client = usePeopleClient();
   const [settled] = useDebouncedValue(body, TYPING_MS);
+  const isRemoved = useIsRemoved(['group-preview', group]);
   const query = useQuery({
     queryKey: ['group-preview', group, settled],
-    enabled: settled !== null && body !== null,
+    enabled: settled !== null && body !== null && !isRemoved,
     gcTime: 0,
     queryFn: async ({ signal }) => {
       if (settled === null) throw new Error('there is nothing to preview');

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { useIsRemoved } from '../../components/forms/use-write.ts';
 import { useSession } from '../../session/session.ts';
 
 /** Events bring changes at once (shell/use-live.ts); this is for what they miss. */
@@ -21,6 +22,7 @@ export function useServer(uuid: string) {
   const { client } = useSession();
   return useQuery({
     queryKey: ['server', uuid, 'live'],
+    enabled: !useIsRemoved(['server', uuid]),
     queryFn: async ({ signal }) => (await client.readGameServer({ slice: uuid }, { signal })).data,
     refetchInterval: LIVE_MS,
   });
@@ -31,6 +33,7 @@ export function useBuild(uuid: string) {
   const { client } = useSession();
   return useQuery({
     queryKey: ['server', uuid, 'build'],
+    enabled: !useIsRemoved(['server', uuid]),
     queryFn: async ({ signal }) =>
       (await client.readGameServerBuild({ slice: uuid }, { signal })).data,
     // Why a start failed comes without an event: it never became another state.

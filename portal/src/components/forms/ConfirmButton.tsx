@@ -25,6 +25,7 @@ export function ConfirmButton<Result, Values extends FormValues = {}>({
   confirm,
   initial = {} as Values,
   write,
+  removes,
   say,
   onDone,
   ...button
@@ -40,6 +41,7 @@ export function ConfirmButton<Result, Values extends FormValues = {}>({
           isFinal
           initial={initial}
           write={write}
+          {...(removes && { removes })}
           {...(say && { say })}
           {...(onDone && { onDone })}
           onClose={() => setAsking(false)}

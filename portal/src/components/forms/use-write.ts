@@ -1,4 +1,10 @@
-import { useMutation, type UseMutationResult, useQueryClient } from '@tanstack/react-query';
+import {
+  type QueryKey,
+  useMutation,
+  useMutationState,
+  type UseMutationResult,
+  useQueryClient,
+} from '@tanstack/react-query';
 import { use } from 'react';
 import { SessionContext } from '../../session/session.ts';
 import { showAccepted, showUndo } from './toasts.tsx';
@@ -17,9 +23,29 @@ export type Said =
 export interface AfterWrite<Input, Result> {
   /** It changes nothing at the service: what another form sends later. */
   readonly isLocal?: boolean;
+  /** The beginning of the keys of what it removes; see `useIsRemoved`. */
+  readonly removes?: QueryKey;
   /** Null: no toast. */
   say?(result: Result, input: Input): Said | null;
   onDone?(result: Result, input: Input): void;
+}
+
+/** How long what was removed is known to be, after the page that did it has gone: an operator may restore it. */
+const REMOVED_MS = 5_000;
+
+function removalKey(key: QueryKey): QueryKey {
+  return ['removes', ...key];
+}
+
+/**
+ * Whether this page removes, or has removed, what is read by this key. It is still shown until another page is, and must
+ * not be read again meanwhile: the answer would be an error.
+ */
+export function useIsRemoved(key: QueryKey): boolean {
+  const removals = useMutationState({
+    filters: { mutationKey: removalKey(key), predicate: ({ state }) => state.status !== 'error' },
+  });
+  return removals.length > 0;
 }
 
 /**
@@ -28,7 +54,7 @@ export interface AfterWrite<Input, Result> {
  */
 export function useWrite<Result, Input = void>(
   write: (input: Input) => Promise<Result>,
-  { isLocal = false, say, onDone }: AfterWrite<Input, Result> = {},
+  { isLocal = false, removes, say, onDone }: AfterWrite<Input, Result> = {},
 ): UseMutationResult<Result, Error, Input> {
   const queries = useQueryClient();
   // The pages before signing in have no session.
@@ -36,8 +62,12 @@ export function useWrite<Result, Input = void>(
   const refresh = (): void => void queries.invalidateQueries();
   return useMutation({
     mutationFn: write,
-    // An event may have the page read again before the answer is here: an undo goes back to what it showed when this was sent.
-    onMutate: () => say,
+    ...(removes !== undefined && { mutationKey: removalKey(removes), gcTime: REMOVED_MS }),
+    onMutate() {
+      if (removes !== undefined) void queries.cancelQueries({ queryKey: removes });
+      // An event may have the page read again before the answer is here: an undo goes back to what it shows now.
+      return say;
+    },
     onSuccess(result, input, sayWhenSent) {
       onDone?.(result, input);
       const outcome = sayWhenSent?.(result, input) ?? null;

@@ -37,6 +37,7 @@ export default function DeleteServer({ uuid, name }: Props) {
           initial={{ typed: '' }}
           refusal={({ typed }) => typed.trim() !== name}
           write={() => client.deleteGameServer({ slice: uuid })}
+          removes={['server', uuid]}
           onDone={() => void navigate({ to: '/servers' })}
           onClose={() => setAsking(false)}
         >

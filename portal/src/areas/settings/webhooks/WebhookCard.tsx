@@ -11,7 +11,7 @@ import { formatMoment } from '../../../format.ts';
 import { webhookMessages } from '../../../messages/webhooks.ts';
 import { usePeopleClient } from '../../../session/session.ts';
 import { DeliveryLog } from './DeliveryLog.tsx';
-import { EVENTS, isSigned } from './queries.ts';
+import { EVENTS, isSigned, WEBHOOKS } from './queries.ts';
 import { WebhookForm } from './WebhookForm.tsx';
 
 const text = webhookMessages.webhooks;
@@ -95,11 +95,8 @@ export function WebhookCard({ webhook, onSecret }: Props) {
         </div>
       </div>
       {open === 'edit' && <WebhookForm webhook={webhook} onClose={close} />}
-      {isLogOpen && open !== 'delete' && <DeliveryLog webhook={webhook} />}
-      {open === 'delete' && (
-        // The card stands until the list is read again, and must not read the deliveries of what is gone.
-        <Delete webhook={webhook} onDone={() => setLogOpen(false)} onClose={close} />
-      )}
+      {isLogOpen && <DeliveryLog webhook={webhook} />}
+      {open === 'delete' && <Delete webhook={webhook} onClose={close} />}
     </article>
   );
 }
@@ -121,11 +118,10 @@ function NewSecret({ webhook: { id, name }, onSecret }: Props) {
 
 interface DeleteProps {
   readonly webhook: Webhook;
-  onDone(): void;
   onClose(): void;
 }
 
-function Delete({ webhook: { id, name }, onDone, onClose }: DeleteProps) {
+function Delete({ webhook: { id, name }, onClose }: DeleteProps) {
   const client = usePeopleClient();
   return (
     <WriteDialog
@@ -133,7 +129,7 @@ function Delete({ webhook: { id, name }, onDone, onClose }: DeleteProps) {
       submit={text.remove}
       isFinal
       write={() => client.deleteWebhook({ webhook: id })}
-      onDone={onDone}
+      removes={[...WEBHOOKS, id]}
       onClose={onClose}
     >
       {text.removeText}

@@ -1,7 +1,8 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useIsRemoved } from '../../../components/forms/use-write.ts';
 import { usePeopleClient } from '../../../session/session.ts';
 
-const WEBHOOKS = ['webhooks'] as const;
+export const WEBHOOKS = ['webhooks'] as const;
 const PER_PAGE = 20;
 /** While something is on its way, and otherwise. */
 const MOVING_MS = 2_000;
@@ -38,6 +39,7 @@ export function useDeliveries(webhook: number, state: DeliveryState | null) {
   const client = usePeopleClient();
   return useInfiniteQuery({
     queryKey: [...WEBHOOKS, webhook, state],
+    enabled: !useIsRemoved([...WEBHOOKS, webhook]),
     initialPageParam: null as number | null,
     queryFn: ({ pageParam, signal }) => {
       const query = {
