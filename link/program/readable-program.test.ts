@@ -126,6 +126,15 @@ describe('the readable program', () => {
     assert.equal(writable.stdout, '', 'others could change what root runs');
   });
 
+  it('runs with the Node.js that runs, where that is outside of the checkout', {
+    skip: rootOnly,
+  }, (t) => {
+    const { program, copies } = checkOut(t, 0o700);
+    const { root, node } = readableProgram({ ...program, node: process.execPath }, copies);
+    assert.equal(dirname(root), copies);
+    assert.equal(node, process.execPath);
+  });
+
   it('is a copy where one file alone is closed, such as after a pull under another umask', {
     skip: rootOnly,
   }, (t) => {

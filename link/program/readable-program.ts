@@ -125,7 +125,9 @@ function copyOf({ root, node }: Program, parts: readonly string[], copies: strin
       );
     }
   }
-  return { root: folder, node: join(folder, relative(root, realpathSync(node))) };
+  const place = relative(root, realpathSync(node));
+  // A Node.js of the system is where it was.
+  return { root: folder, node: place.startsWith('..') ? node : join(folder, place) };
 }
 
 /**

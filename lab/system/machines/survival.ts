@@ -195,7 +195,8 @@ class Writing {
     try {
       this.acknowledged.push({ ip, port, generation: await deny(api, ip, port) });
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const message = error instanceof Error ? error.message : String(error);
+      const reason = message.replace(/^.*(?=took too long)/, '');
       this.failures.set(reason, (this.failures.get(reason) ?? 0) + 1);
     }
   }
