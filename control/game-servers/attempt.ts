@@ -8,7 +8,7 @@ import { recordActivity } from './activity.ts';
 import type { Silence } from './nodes/calls.ts';
 import type { ServerCall } from './require-server.ts';
 
-/** What became of an attempt. */
+/** The result of an attempt, as far as it is known. */
 export type Outcome =
   | { readonly kind: 'done' }
   /** `failed`: the items that were refused, where the others were done. */
