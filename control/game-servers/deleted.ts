@@ -77,6 +77,8 @@ export async function takePeopleBack(tx: Tx, uuids: readonly string[]): Promise<
       from ${kept} join deleted_server_people p on p.uuid = d.uuid and p.node_id = d.node_id
      where g.uuid = any(${uuids}::uuid[])
         on conflict do nothing`.execute(tx);
+  // What another node kept of it is older than what is decided from now on.
+  await sql`delete from deleted_server_people where uuid = any(${uuids}::uuid[])`.execute(tx);
   await sql`
     update server_activity a set server = d.uuid, deleted_uuid = null, deleted_node = null
       from ${kept}
@@ -85,7 +87,7 @@ export async function takePeopleBack(tx: Tx, uuids: readonly string[]): Promise<
   );
 }
 
-/** MiB for which files of a server that it had before count on a node: with those of the server they count once. */
+/** The MiB that a server's own files of its time before count on a node, so that a request for it there counts them once. */
 export async function loadLeftDisk(tx: Tx, uuid: string, node: string): Promise<number> {
   const { rows } = await sql<{ disk: number }>`
     select coalesce((d.declared #>> '{limits,disk}')::integer, 0) as disk
