@@ -48,6 +48,30 @@ test('portal link and portal reset print links that work once, for the public UR
   assert.equal(await kindOf(reset.url), 'reset');
 });
 
+test('portal link gives the first operator the organisation of the first start, and others the one that is named', async (t) => {
+  const { db, url } = await testDatabase(t);
+  const names = ['default', 'acme'];
+  const organisations = names.map((slug) => ({ slug, name: slug, owner: 'portal' as const }));
+  await db.insertInto('organisations').values(organisations).execute();
+  const link = async (...args: readonly string[]) => {
+    const given = ['portal', 'link', ...args, '--public-url', 'https://portcullis.example'];
+    const { out, err } = await session.run(given, { DATABASE_URL: url });
+    const found = await findLink(db, LINK.exec(out)?.[0].slice(-43) ?? '');
+    return { text: out + err, gives: found && [found.kind, found.organisation_slug, found.role] };
+  };
+  const first = await link();
+  assert.deepEqual(first.gives, ['operator', 'default', 'owner']);
+  assert.match(first.text, /also an owner of default/);
+  await add(db, 'op@example.net', true);
+  const later = await link();
+  assert.deepEqual(later.gives, ['operator', null, null]);
+  assert.match(later.text, /--organisation SLUG/);
+  const named = await link('--organisation', 'acme');
+  assert.deepEqual(named.gives, ['operator', 'acme', 'owner']);
+  const unknown = await link('--organisation', 'nobody');
+  assert.match(unknown.text, /there is no organisation nobody; there are: acme, default/);
+});
+
 test('a first start makes the link of the first operator, a later one says how to get another', async (t) => {
   const { db, url } = await testDatabase(t);
   const start = () => prepareFirstOperator(url, 'https://portcullis.example');

@@ -1,9 +1,9 @@
 import type { KeyView } from '@portcullis/control/access/index.ts';
-import type { Db } from '@portcullis/control/db/database.ts';
 import type { Command } from 'commander';
 import { operator, withDatabase, withTransaction } from '../database.ts';
 import { failed, usageError } from '@portcullis/caller/exit.ts';
 import { type DatabaseOptions, withDatabaseOptions } from '../options.ts';
+import { findOrganisationId } from '../organisations.ts';
 import { print, printJson, printTable, warn } from '@portcullis/caller/output.ts';
 
 interface ListOptions extends DatabaseOptions {
@@ -178,14 +178,6 @@ function stateOf(key: ListedKey): string {
   if (key.suspended_at !== null) return 'suspended';
   if (key.expires_at === null) return 'active';
   return Date.parse(key.expires_at) > Date.now() ? `until ${key.expires_at}` : 'expired';
-}
-
-async function findOrganisationId(db: Db, slug: string): Promise<number> {
-  const { findOrganisation, listOrganisations } = await importAccess();
-  const found = await findOrganisation(db, slug);
-  if (found !== null) return found.id;
-  const known = (await listOrganisations(db)).map((one) => one.slug);
-  throw failed(`there is no organisation ${slug}; there are: ${known.join(', ') || 'none'}`);
 }
 
 function parseExpiry(text: string | undefined): Date | null {

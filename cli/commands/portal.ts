@@ -1,12 +1,18 @@
+import type { Tx } from '@portcullis/control/db/database.ts';
 import type { Command } from 'commander';
 import { publicUrlOf } from '../control-options.ts';
 import { withTransaction } from '../database.ts';
 import { failed } from '@portcullis/caller/exit.ts';
 import { type DatabaseOptions, withDatabaseOptions } from '../options.ts';
+import { findFirstOrganisation, findOrganisationId } from '../organisations.ts';
 import { print, printJson } from '@portcullis/caller/output.ts';
 
 interface LinkOptions extends DatabaseOptions {
   readonly publicUrl?: string;
+}
+
+interface OperatorLinkOptions extends LinkOptions {
+  readonly organisation?: string;
 }
 
 const importAccounts = () => import('@portcullis/control/accounts/index.ts');
@@ -19,10 +25,22 @@ export function addPortal(program: Command): void {
       'after',
       `
   portcullis portal link                     a one-time link that makes an operator
+  portcullis portal link --organisation acme      one who also owns acme
   portcullis portal reset ada@example.net    a one-time link for a new password`,
     );
   withLinkOptions(
-    portal.command('link').description('print a one-time link that makes an operator'),
+    portal
+      .command('link')
+      .description('print a one-time link that makes an operator')
+      .option(
+        '--organisation <slug>',
+        'that the operator will own too (default: none; of the first operator, the one that the first start made)',
+      )
+      .addHelpText(
+        'after',
+        `
+An operator without an organisation opens one in the portal: Organisations, Open.`,
+      ),
   ).action(linkCommand);
   withLinkOptions(
     portal
@@ -39,13 +57,35 @@ function withLinkOptions(command: Command): Command {
   );
 }
 
-async function linkCommand(options: LinkOptions): Promise<void> {
+async function linkCommand(options: OperatorLinkOptions): Promise<void> {
   const publicUrl = await publicUrlOf(options);
   const { createOperatorLink } = await importAccounts();
-  const link = await withTransaction(options, (tx, actor) =>
-    createOperatorLink(tx, { actor, publicUrl }),
-  );
+  const { link, owned } = await withTransaction(options, async (tx, actor) => {
+    const organisation = await ownedOrganisation(tx, options);
+    const organisationId = organisation?.id ?? null;
+    return {
+      link: await createOperatorLink(tx, { actor, publicUrl, organisationId }),
+      owned: organisation?.slug ?? null,
+    };
+  });
   show(options, link);
+  if (options.json !== true) print(wordOwned(owned));
+}
+
+function wordOwned(slug: string | null): string {
+  return slug === null
+    ? 'It makes an operator without an organisation, who opens one in the portal (Organisations, Open). --organisation SLUG makes an owner of it too.'
+    : `It makes an operator, who is also an owner of ${slug}.`;
+}
+
+/** The organisation of `--organisation`, else the one that the first start of `up` gives the first operator. */
+async function ownedOrganisation(
+  tx: Tx,
+  { organisation: slug }: OperatorLinkOptions,
+): Promise<{ readonly id: number; readonly slug: string } | null> {
+  if (slug !== undefined) return { id: await findOrganisationId(tx, slug), slug };
+  const { findFirstOperator } = await importAccounts();
+  return (await findFirstOperator(tx)) === 'there' ? null : findFirstOrganisation(tx);
 }
 
 async function resetCommand(email: string, options: LinkOptions): Promise<void> {

@@ -1,6 +1,6 @@
 import { createOperatorLink, findFirstOperator } from '@portcullis/control/accounts/index.ts';
 import { operator, withUrl } from '../database.ts';
-import { FIRST_ORGANISATION } from '../options.ts';
+import { findFirstOrganisation } from '../organisations.ts';
 
 /** How the portal gets its first operator. */
 export type FirstOperator =
@@ -13,8 +13,7 @@ export type FirstOperator =
 
 /**
  * Makes the link of a first start. `publicUrl` is the address of the portal for people. The link also gives the operator
- * the organisation of the first start, so that its addresses are the first page. An organisation of a fleet file is a
- * customer and is not given.
+ * the organisation of the first start.
  */
 export function prepareFirstOperator(
   databaseUrl: string,
@@ -24,12 +23,7 @@ export function prepareFirstOperator(
     db.transaction().execute(async (tx): Promise<FirstOperator> => {
       const found = await findFirstOperator(tx);
       if (found !== 'none') return { kind: found };
-      const first = await tx
-        .selectFrom('organisations')
-        .select('id')
-        .where('slug', '=', FIRST_ORGANISATION)
-        .where('owner', '=', 'portal')
-        .executeTakeFirst();
+      const first = await findFirstOrganisation(tx);
       const { url } = await createOperatorLink(tx, {
         actor: operator(),
         publicUrl,

@@ -3700,6 +3700,7 @@ export type ServerActivity = {
     /** The address that it came from. */
     readonly source: string | null;
     readonly action: string;
+    /** What it was done with. `refused`: it was not done, and why; with `failed` that many parts were not. `unconfirmed`: nobody knows whether it was. */
     readonly detail: Readonly<Record<string, unknown>>;
     /** How often it was done within a minute. */
     readonly times: number;

@@ -136,7 +136,7 @@ export const OPERATOR_SERVER_ENDPOINTS = [
     params: UUID,
     summary: 'Restore a deleted server',
     description:
-      'With its files, its settings and its ports, as long as nobody else has those. It is not installed again, and is not started. Its people and their ports are not restored. One whose time is over, or that lives on another node, is refused.',
+      'With its files, its settings and its ports, as long as nobody else has those, its people and its activity. It is not installed again, and is not started. Ports that its people added are not restored. One whose time is over, or that lives on another node, is refused.',
     responses: doneAnswer(now, WrittenServer, ['no_capacity']),
   },
   {

@@ -81,7 +81,11 @@ export const ServerActivity = object('ServerActivity', 'What was done with a ser
       door: openChoice(['api', 'portal', 'sftp', 'node'], { description: 'How it came.' }),
       source: textOrNull({ description: 'The address that it came from.' }),
       action: Type.String({ examples: ['power', 'command', 'people.invite'] }),
-      detail: Type.Unsafe<Record<string, unknown>>({ type: 'object' }),
+      detail: Type.Unsafe<Record<string, unknown>>({
+        type: 'object',
+        description:
+          'What it was done with. `refused`: it was not done, and why; with `failed` that many parts were not. `unconfirmed`: nobody knows whether it was.',
+      }),
       times: natural({ description: 'How often it was done within a minute.' }),
     },
     { description: 'Newest first. The newest 5,000 of a server are kept, for 90 days.' },

@@ -28,6 +28,7 @@ const APPLIED = [
     'f11eb136c638a662732cf8faf954f43f04d72e68e91ec62f1832b092ef29c38b',
   ],
   ['0024-concerned-edges.sql', '4be57a9d509ec1b369fbb6f0634d7903dea32a842d2d9e48ac6b733fa4ef5447'],
+  ['0025-deleted-people.sql', '3ceff5f5587493ad9b5aad9c435800b72c84bcb336a7b70178de4613915a8ab5'],
 ];
 const two = { name: '0002-more.sql', text: '', hash: 'b' };
 

@@ -27,11 +27,12 @@ interface ActivityEntry {
 }
 
 /**
- * Records what a caller did with a server, in the transaction that did it. The same by the same within a minute is one
- * entry, and a server keeps its newest ones only, so that doing things often fills no disk.
+ * Records what a caller did with a server, in the transaction that did it; what its node does is recorded when the node has
+ * answered (`recordAttempt`). The same by the same within a minute is one entry, and a server keeps its newest ones only, so
+ * that doing things often fills no disk.
  */
 export async function recordActivity(
-  tx: Tx,
+  tx: Reader | Tx,
   call: Pick<ServerCall, 'by' | 'params'> & Pick<CallerCall, 'source' | 'requestId'>,
   action: string,
   detail: Readonly<Record<string, unknown>>,
@@ -55,7 +56,7 @@ interface Done {
 
 /** Records what was done with a server by an actor who is no caller of an operation. */
 export async function recordDone(
-  tx: Tx,
+  tx: Reader | Tx,
   server: string,
   { kind, name, source, door }: Doer,
   { action, detail, times = 1 }: Done,
@@ -69,11 +70,11 @@ export async function recordDone(
        and at > now() - interval '1 minute'
     returning 1`.execute(tx);
   if (repeated.length > 0) return;
+  // A server that is deleted meanwhile has no activity.
   await sql`
     insert into server_activity (server, actor_kind, actor, door, source, action, detail, times)
-    values (${server}, ${kind}, ${name}, ${door}, ${source}::inet, ${action}, ${text}::jsonb, ${times})`.execute(
-    tx,
-  );
+    select uuid, ${kind}, ${name}, ${door}, ${source}::inet, ${action}, ${text}::jsonb, ${times}
+      from game_servers where uuid = ${server} for key share`.execute(tx);
   await forgetOld(tx, server);
 }
 
@@ -99,7 +100,7 @@ function cut(value: unknown): unknown {
  * Removes what is past the number and the days. With every entry, because what happens now and then, at a known number, one
  * who writes to two servers can keep from happening to one of them. Entries that another transaction removes are left to it.
  */
-async function forgetOld(tx: Tx, server: string): Promise<void> {
+async function forgetOld(tx: Reader | Tx, server: string): Promise<void> {
   await sql`
     delete from server_activity where id in (
       select id from server_activity

@@ -17,7 +17,7 @@ export interface DeletedServer {
   readonly purgeAt: Date | null;
   /** Its time is over; its node purges it when it is connected. */
   readonly isDue: boolean;
-  /** The organisation that made it within its quota, and deleted it itself. */
+  /** The organisation that made it within its quota; null: an operator did. */
   readonly madeBy: number | null;
   /** The server is on another node now, so it cannot be restored. */
   readonly isElsewhere: boolean;
@@ -33,9 +33,9 @@ export async function recordLeft(tx: Tx, many: readonly Left[]): Promise<void> {
   if (many.length === 0) return;
   const given = JSON.stringify(many.map(({ object }) => ({ uuid: object.uuid, declared: object })));
   await sql`
-    insert into deleted_servers (uuid, node_id, organisation, name, declared, external_id, build_epoch, purge_at)
+    insert into deleted_servers (uuid, node_id, organisation, name, declared, external_id, build_epoch, purge_at, made_by)
     select g.uuid, g.node_id, o.slug, g.name, given.declared, g.external_id, g.build_epoch,
-           clock_timestamp() + make_interval(days => nullif(n.keep_days, -1))
+           clock_timestamp() + make_interval(days => nullif(n.keep_days, -1)), g.made_by
       from jsonb_to_recordset(${given}::jsonb) as given (uuid uuid, declared jsonb)
       join game_servers g on g.uuid = given.uuid and g.provisioned
       join organisations o on o.id = g.organisation_id
@@ -43,7 +43,57 @@ export async function recordLeft(tx: Tx, many: readonly Left[]): Promise<void> {
         on conflict (uuid, node_id) do update
        set organisation = excluded.organisation, name = excluded.name, declared = excluded.declared,
            external_id = excluded.external_id, build_epoch = excluded.build_epoch, deleted_at = excluded.deleted_at,
-           purge_at = excluded.purge_at`.execute(tx);
+           purge_at = excluded.purge_at, made_by = excluded.made_by, by_maker = false`.execute(tx);
+}
+
+/** Keeps the people and the activity of servers that are about to be deleted, for as long as `recordLeft` keeps their files. */
+export async function keepPeople(tx: Tx, uuids: readonly string[]): Promise<void> {
+  await sql`
+    insert into deleted_server_people (uuid, node_id, person_id, rights, since)
+    select d.uuid, d.node_id, p.person_id, p.rights, p.since
+      from game_servers g
+      join deleted_servers d on d.uuid = g.uuid and d.node_id = g.node_id
+      join server_people p on p.server = g.uuid
+     where g.uuid = any(${uuids}::uuid[])`.execute(tx);
+  await sql`
+    update server_activity a set server = null, deleted_uuid = d.uuid, deleted_node = d.node_id
+      from game_servers g join deleted_servers d on d.uuid = g.uuid and d.node_id = g.node_id
+     where g.uuid = any(${uuids}::uuid[]) and a.server = g.uuid`.execute(tx);
+}
+
+/**
+ * Gives servers that are declared again, where their files are, the people and the activity that were kept, if they are of
+ * the same organisation: people of another one, and their names, are none of its business.
+ */
+export async function takePeopleBack(tx: Tx, uuids: readonly string[]): Promise<void> {
+  if (uuids.length === 0) return;
+  const kept = sql`
+    game_servers g
+      join organisations o on o.id = g.organisation_id
+      join deleted_servers d on d.uuid = g.uuid and d.node_id = g.node_id and d.organisation = o.slug`;
+  await sql`
+    insert into server_people (server, person_id, rights, since)
+    select p.uuid, p.person_id, p.rights, p.since
+      from ${kept} join deleted_server_people p on p.uuid = d.uuid and p.node_id = d.node_id
+     where g.uuid = any(${uuids}::uuid[])
+        on conflict do nothing`.execute(tx);
+  // What another node kept of it is older than what is decided from now on.
+  await sql`delete from deleted_server_people where uuid = any(${uuids}::uuid[])`.execute(tx);
+  await sql`
+    update server_activity a set server = d.uuid, deleted_uuid = null, deleted_node = null
+      from ${kept}
+     where g.uuid = any(${uuids}::uuid[]) and a.deleted_uuid = d.uuid and a.deleted_node = d.node_id`.execute(
+    tx,
+  );
+}
+
+/** The MiB that a server's own files of its time before count on a node, so that a request for it there counts them once. */
+export async function loadLeftDisk(tx: Tx, uuid: string, node: string): Promise<number> {
+  const { rows } = await sql<{ disk: number }>`
+    select coalesce((d.declared #>> '{limits,disk}')::integer, 0) as disk
+      from deleted_servers d join nodes n on n.id = d.node_id
+     where d.uuid = ${uuid} and n.name = ${node}`.execute(tx);
+  return rows[0]?.disk ?? 0;
 }
 
 /** Forgets that nodes keep files of servers that are theirs again. */

@@ -25,10 +25,13 @@ export {
   endKeeping,
   forgetDeleted,
   forgetLeft,
+  keepPeople,
   loadDeleted,
+  loadLeftDisk,
   lockDeleted,
   recordLeft,
   resumeBuild,
+  takePeopleBack,
 } from './deleted.ts';
 export { handOver } from './hand-over.ts';
 export { LIMIT_COLUMNS } from './limits.ts';

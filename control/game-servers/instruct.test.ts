@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { sql } from 'kysely';
-import { assertRefused, type TestReply } from '../testing/client.ts';
+import { assertRefused, dataOf, type TestClient, type TestReply } from '../testing/client.ts';
 import { startEnvironment, type TestEnvironment } from '../testing/fixture.ts';
 import { TestNode } from './testing/node.ts';
 import { addNode, addServer, uuidOf } from './testing/servers.ts';
@@ -26,6 +26,17 @@ function acknowledged(reply: TestReply, status: number, message: string): void {
   assert.equal(reply.status, status, reply.text);
   assert.deepEqual(reply.body, { ok: status === 200, message });
   assert.match(reply.headers.get('content-type') ?? '', /^application\/json/);
+}
+
+interface Entry {
+  readonly action: string;
+  readonly detail: Readonly<Record<string, string>>;
+  readonly times: number;
+}
+
+async function readActivity(acme: TestClient): Promise<Entry[]> {
+  const entries = dataOf<Entry[]>(await acme.get(`/api/x1/game-servers/${uuidOf(1)}/activity`));
+  return entries.map(({ action, detail, times }) => ({ action, detail, times }));
 }
 
 test('forwards instructions unchanged and answers 200 with ok and an empty message when the node accepts', async (t) => {
@@ -73,6 +84,29 @@ test('answers 502 in bounded time for a hanging or absent node and names the cas
   assert.equal(node.calls[0]?.withinMs, 3000);
   await node.link.close();
   acknowledged(await acme.post(POWER, START), 502, 'The node did not answer: it is not connected.');
+  const [refused, unconfirmed] = await readActivity(acme);
+  const absent = 'The node did not answer: it is not connected.';
+  assert.deepEqual(refused?.detail, { signal: 'start', refused: absent });
+  assert.match(unconfirmed?.detail['unconfirmed'] ?? '', /It may have taken it all the same/);
+});
+
+test('the activity has as done what the node accepted, and says of the rest that it was refused', async (t) => {
+  const { acme, node } = await start(t);
+  node.answer = ({ call }) =>
+    call.kind === 'command'
+      ? { kind: 'refused', reason: 'it is not running' }
+      : { kind: 'accepted' };
+  acknowledged(await acme.post(POWER, START), 200, '');
+  for (let times = 0; times < 2; times += 1) {
+    const reply = await acme.post(COMMAND, { command: 'list' });
+    acknowledged(reply, 502, 'The node refused: it is not running.');
+  }
+  assertRefused(await acme.post(POWER, { signal: 'x' }), 422, 'invalid_request');
+  const refused = 'The node refused: it is not running.';
+  assert.deepEqual(await readActivity(acme), [
+    { action: 'command', detail: { command: 'list', refused }, times: 2 },
+    { action: 'power', detail: { signal: 'start' }, times: 1 },
+  ]);
 });
 
 test('answers 422 in the acknowledgement envelope for an unprovisioned server without calling its node', async (t) => {
@@ -280,7 +314,7 @@ test('audits every instruction with its result before the answer', async (t) => 
     select action, target, detail from audit where action like 'server.%' order by id`.execute(db);
   const target = `server:${uuidOf(1)}`;
   assert.deepEqual(rows, [
-    { action: 'server.power', target, detail: { signal: 'kill', ok: true, message: '' } },
+    { action: 'server.power', target, detail: { signal: 'kill', ok: true } },
     {
       action: 'server.command',
       target,

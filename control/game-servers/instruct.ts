@@ -5,7 +5,7 @@ import type { Caller } from '../access/index.ts';
 import type { Reader } from '../db/database.ts';
 import type { Writing } from '../http/operations/operation.ts';
 import type { NodeCalls, Silence } from './nodes/calls.ts';
-import { recordAttempt } from './attempt.ts';
+import { isUnconfirmed, type Outcome, recordAttempt } from './attempt.ts';
 import { requireServer, type ServerCall } from './require-server.ts';
 import type { ServerRow } from './store.ts';
 
@@ -54,8 +54,13 @@ export async function instruct(
       ? ({ kind: 'refused', reason: SUSPENDED } as const)
       : await calls.call(server, instruction, withinMs);
   const acknowledged = acknowledge(outcome, withinMs);
-  await attempt.close(acknowledged.body);
+  await attempt.close(outcomeOf(outcome, acknowledged.body));
   return acknowledged;
+}
+
+function outcomeOf(answer: NodeAnswer | Silence, { message }: Acknowledged['body']): Outcome {
+  if (answer.kind === 'accepted') return { kind: 'done' };
+  return { kind: isUnconfirmed(answer) ? 'unconfirmed' : 'refused', message };
 }
 
 function acknowledge(outcome: NodeAnswer | Silence, withinMs: number): Acknowledged {

@@ -10,7 +10,12 @@ import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import { parsePortExpression } from '@portcullis/core/net/ports.ts';
 import { sql } from 'kysely';
 import type { Reader, Tx } from '../db/database.ts';
-import { loadNodeStatuses, loadStoredEgg, type NodeStatus } from '../game-servers/index.ts';
+import {
+  loadLeftDisk,
+  loadNodeStatuses,
+  loadStoredEgg,
+  type NodeStatus,
+} from '../game-servers/index.ts';
 import { conflict, invalidField, Problem } from '../problem.ts';
 import { hostsOf } from './egg-hosts.ts';
 
@@ -138,11 +143,12 @@ interface Placed {
 
 /** Throws 422 when a node has no capacity for what a server gets more than it has, or another server has its ports. */
 export async function admitServer(tx: Tx, { object, before }: Placed): Promise<void> {
-  const { node, limits, allocations, image, egg_digest: digest } = object;
+  const { uuid, node, limits, allocations, image, egg_digest: digest } = object;
   await requireService(tx, object);
   await requireAble(tx, object);
   const stays = before?.object.node === node;
-  const own = stays ? before.object.limits : { memory: 0, disk: 0 };
+  const left = { memory: 0, disk: stays ? 0 : await loadLeftDisk(tx, uuid, node) };
+  const own = stays ? before.object.limits : left;
   const more = { memory: limits.memory - own.memory, disk: limits.disk - own.disk };
   const bound = JSON.stringify(allocations) !== JSON.stringify(before?.object.allocations);
   if (!stays || bound || more.memory > 0 || more.disk > 0) {

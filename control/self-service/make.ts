@@ -179,12 +179,13 @@ export async function deleteServer(
  * could fill the disk of a node by making and deleting.
  */
 async function keepNewest(tx: Tx, uuid: string, organisationId: number): Promise<void> {
-  await sql`update deleted_servers set made_by = ${organisationId} where uuid = ${uuid}`.execute(
+  await sql`
+    update deleted_servers set made_by = ${organisationId}, by_maker = true where uuid = ${uuid}`.execute(
     tx,
   );
   await sql`
     update deleted_servers d set purge_at = clock_timestamp()
-      from (select uuid, node_id from deleted_servers where made_by = ${organisationId}
+      from (select uuid, node_id from deleted_servers where made_by = ${organisationId} and by_maker
              order by deleted_at desc, uuid
             offset (select own_servers from organisations where id = ${organisationId})) as old
      where d.uuid = old.uuid and d.node_id = old.node_id and coalesce(d.purge_at > clock_timestamp(), true)`.execute(

@@ -220,6 +220,20 @@ test('a restored server counts in the quota of the organisation that made it, wh
   dataOf(await acme.send('DELETE', `${SERVERS}/${uuid}`));
 });
 
+test('a server that an organisation made stays its own when an operator deletes and restores it', async (t) => {
+  const { acme, operator, db } = await start(t, { ...QUOTA, servers: 2 });
+  const [first, second] = [await make(acme), await make(acme)];
+  for (const { uuid } of [first, second]) await setBuilt(db, uuid);
+  dataOf(await operator.send('DELETE', `${OPERATOR_PREFIX}/game-servers/${first.uuid}`));
+  // What the organisation deletes itself purges nothing that the operator deleted.
+  await setQuota(db, { ...QUOTA, servers: 1 });
+  dataOf(await acme.send('DELETE', `${SERVERS}/${second.uuid}`));
+  dataOf(await operator.post(`${OPERATOR_PREFIX}/deleted-servers/${first.uuid}/restore`, {}));
+  const { used } = dataOf<Quota>(await acme.get(`${SERVERS}/quota`));
+  assert.partialDeepStrictEqual(used, { servers: 1 });
+  dataOf(await acme.send('DELETE', `${SERVERS}/${first.uuid}`));
+});
+
 test('it says where a server fits, and why not elsewhere, without what a node has left', async (t) => {
   const { acme, db } = await start(t);
   const ask = async (limits: object = SIZE) =>

@@ -14,3 +14,13 @@ test('an entry of the activity names the files of a change, and no condition of 
   assert.equal(shown({ command: 'say hi' }), 'say hi');
   assert.equal(shown({ ids: ['mx0wiyct-2'] }), '');
 });
+
+test('an entry of what was refused, or not confirmed, says so behind what it is about', () => {
+  const shown = (detail: Readonly<Record<string, unknown>>) => wordsOfActivity(detail).join(' ');
+  assert.equal(shown({ to: 'b', path: 'a', refused: 'denied' }), 'a → b (refused: denied)');
+  assert.equal(shown({ refused: 'No.', failed: 1, paths: ['a', 'b'] }), 'a, b (1 refused: No.)');
+  assert.equal(
+    shown({ signal: 'stop', unconfirmed: 'No answer.' }),
+    'stop (not confirmed: No answer.)',
+  );
+});

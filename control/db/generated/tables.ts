@@ -176,6 +176,13 @@ export interface Schema {
     deleted_generation: number | null;
     deleted_at: Date | null;
   };
+  deleted_server_people: {
+    uuid: string;
+    node_id: number;
+    person_id: number;
+    rights: string[];
+    since: Date;
+  };
   deleted_servers: {
     uuid: string;
     node_id: number;
@@ -187,6 +194,7 @@ export interface Schema {
     deleted_at: Generated<Date>;
     purge_at: Date | null;
     made_by: number | null;
+    by_maker: Generated<boolean>;
   };
   detection_changes: {
     transaction: Generated<string>;
@@ -703,7 +711,7 @@ export interface Schema {
   };
   server_activity: {
     id: GeneratedAlways<number>;
-    server: string;
+    server: string | null;
     at: Generated<Date>;
     actor_kind: string;
     actor: string;
@@ -712,6 +720,8 @@ export interface Schema {
     action: string;
     detail: JsonWithDefault<unknown>;
     times: Generated<number>;
+    deleted_uuid: string | null;
+    deleted_node: number | null;
   };
   server_openings: {
     id: GeneratedAlways<number>;

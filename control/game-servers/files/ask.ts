@@ -13,7 +13,7 @@ import { notSeen } from '../../http/operations/not-found.ts';
 import type { Writing } from '../../http/operations/operation.ts';
 import { conflict, Problem } from '../../problem.ts';
 import { requireRight } from '../../http/operations/server-right.ts';
-import { type Attempt, recordAttempt } from '../attempt.ts';
+import { type Attempt, isUnconfirmed, type Outcome, recordAttempt } from '../attempt.ts';
 import type { ServerCall } from '../require-server.ts';
 import type { NodeCalls, Silence } from '../nodes/calls.ts';
 import { loadServer, type ServerRow } from '../store.ts';
@@ -221,11 +221,14 @@ function withoutQuery(text: string): string {
   return url === null ? '' : `${url.origin}${url.pathname}${url.search === '' ? '' : '?…'}`;
 }
 
-/** The outcome of a change, for its audit entry. */
-export function outcomeOf(answer: FileAnswer | Silence): object {
-  if (answer.kind === 'refused') return { ok: false, message: answer.reason };
-  if (answer.kind === 'silent') return { ok: false, message: SILENCES[answer.why] };
-  if (answer.kind !== 'done' || answer.failed.length === 0) return { ok: true };
-  const { failed } = answer;
-  return { ok: false, failed: failed.length, message: failed[0]?.reason };
+/** The outcome of a change, for its entries in the audit trail and the activity. */
+export function outcomeOf(answer: FileAnswer | Silence): Outcome {
+  if (answer.kind === 'refused') return { kind: 'refused', message: answer.reason };
+  if (answer.kind === 'silent') {
+    const message = SILENCES[answer.why];
+    return { kind: isUnconfirmed(answer) ? 'unconfirmed' : 'refused', message };
+  }
+  const [first, ...others] = answer.kind === 'done' ? answer.failed : [];
+  if (first === undefined) return { kind: 'done' };
+  return { kind: 'refused', failed: others.length + 1, message: first.reason };
 }

@@ -288,6 +288,29 @@ test('changes are in the audit trail with their outcome and without content', as
   ]);
 });
 
+test('the activity has as done what the node did, and says of the rest that it was refused', async (t) => {
+  const world = await start(t);
+  await addServer(world.db, { number: 1 });
+  const key = await world.client({ abilities: [FILES] });
+  const reason = 'It has too many files.';
+  world.answer = ({ operation: { kind } }) => {
+    if (kind === 'write') return { kind: 'refused', code: 'quota', reason };
+    return { kind: 'done', done: ['a'], failed: [{ path: 'b', code: 'denied', reason: 'No.' }] };
+  };
+  assertRefused(await key.put(`${at(1)}/content?path=a`, { content: 'x' }), 422, 'limit_exceeded');
+  assert.equal((await key.delete(at(1), { paths: ['a', 'b'] })).status, 200);
+  world.answer = () => DONE;
+  assert.equal((await key.delete(at(1), { paths: ['c'] })).status, 200);
+  const { rows } = await sql<{ action: string; detail: object }>`
+    select action, detail from server_activity order by id`.execute(world.db);
+  assert.partialDeepStrictEqual(rows, [
+    { action: 'files.write', detail: { path: 'a', refused: reason } },
+    { action: 'files.delete', detail: { paths: ['a', 'b'], failed: 1, refused: 'No.' } },
+    { action: 'files.delete', detail: { paths: ['c'] } },
+  ]);
+  assert.deepEqual(rows[2]?.detail, { paths: ['c'], forGood: false });
+});
+
 test('the activity of a server takes an operation on many long paths', async (t) => {
   const world = await start(t);
   await addServer(world.db, { number: 1 });

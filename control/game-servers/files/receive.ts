@@ -5,7 +5,7 @@ import type { Caller } from '../../access/index.ts';
 import type { CallOf } from '../../http/operations/handlers.ts';
 import type { Answer, LaterAnswer, Writing } from '../../http/operations/operation.ts';
 import { streamTurns } from '../../http/streams/turns.ts';
-import { invalidValue } from '../../problem.ts';
+import { invalidValue, Problem } from '../../problem.ts';
 import type { Attempt } from '../attempt.ts';
 import type { ServerRow } from '../store.ts';
 import { askNode, expectAnswer, loadReady, outcomeOf, recordChange } from './ask.ts';
@@ -64,9 +64,14 @@ async function passBytes(of: Streaming, upload: Upload, ending: AbortSignal): Pr
     return { status: 200, body: { data: uploadView(path, received) } };
   } catch (error) {
     stream.close();
-    if (ending.aborted) await attempt.close({ ok: false, message: 'The upload was cut off.' });
+    await attempt.close({ kind: 'unconfirmed', message: whyOf(error) });
     throw error;
   }
+}
+
+/** Why it is not known whether the file is whole. */
+function whyOf(error: unknown): string {
+  return error instanceof Problem ? error.detail : 'The upload was cut off.';
 }
 
 /** Passes bytes on in turns with the other work of this process. */

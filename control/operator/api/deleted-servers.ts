@@ -74,10 +74,9 @@ async function restore(
   if (deleted.isDue) {
     throw conflict(`The time of ${deleted.name} is over: ${deleted.node} purges its files.`);
   }
-  // Its files count once.
-  await forgetDeleted(tx, uuid);
   const terms = { actor: operatorActor(call), library, action: 'restore' };
   const written = await saveByHand(batch, server, uuid, () => deleted.declared, terms);
+  await forgetDeleted(tx, uuid);
   await resumeBuild(tx, deleted);
   const [current = written.current] = await server.load(tx, [uuid]);
   return answerOf(tx, server, { ...written, current, isNew: false });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { sql } from 'kysely';
 import { OPERATOR_PREFIX } from '@portcullis/contract/operator-endpoints.ts';
+import type { Db } from '../../db/database.ts';
 import { listen } from '../../db/listen.ts';
 import { TestNode } from '../../game-servers/testing/node.ts';
 import { addNode, addServer, uuidOf } from '../../game-servers/testing/servers.ts';
@@ -39,12 +40,7 @@ test('a server passes to another organisation with a loss that is allowed, and l
   const { acme, other, operator, patch, move, service, db, client, databaseUrl } = await start(t);
   let isMoving = false;
   const narrow = await client({ servers: [SERVER] });
-  await sql`
-    insert into server_people (server, person_id, rights)
-    select ${SERVER}, id, '{websocket.connect}' from people limit 1`.execute(db);
-  await sql`
-    insert into server_activity (server, actor_kind, actor, door, action)
-    values (${SERVER}, 'user', 'friend', 'portal', 'power')`.execute(db);
+  await addPeople(db);
   const refused = await patch({ organisation: 'other', service }, '');
   const loss = assertRefused(refused, 422, 'live_objects')['detail'] as string;
   assert.match(loss, /would pass from acme to other with its files/);
@@ -125,6 +121,64 @@ test('a deleted server is listed with its days, and is restored with its files a
   assert.deepEqual(page.purge, []);
   assert.deepEqual(dataOf(await operator.get(DELETED)), []);
   assertRefused(await operator.post(`${ONE}/restore`, {}), 404, 'not_found');
+});
+
+/** Gives two people rights, and makes an entry of the activity. */
+async function addPeople(db: Db): Promise<void> {
+  await sql`
+    insert into server_people (server, person_id, rights)
+    select ${SERVER}, id, '{websocket.connect}' from people order by id limit 2`.execute(db);
+  await sql`
+    insert into server_activity (server, actor_kind, actor, door, action)
+    values (${SERVER}, 'user', 'friend', 'portal', 'power')`.execute(db);
+}
+
+test('a restored server has its people, but for those who are gone, and its activity', async (t) => {
+  const { acme, operator, db } = await start(t);
+  await addPeople(db);
+  const read = async () => {
+    const { people } = dataOf<{ people: { id: number }[] }>(await acme.get(`${X1}/people`));
+    const activity = dataOf<{ action: string }[]>(await acme.get(`${X1}/activity`));
+    return { people, actions: activity.map(({ action }) => action) };
+  };
+  const before = await read();
+  assert.equal(before.people.length, 2);
+  dataOf(await operator.send('DELETE', PATH));
+  assertRefused(await acme.get(`${X1}/activity`), 404, 'not_found');
+  const [gone, still] = before.people.toSorted((a, b) => a.id - b.id);
+  await sql`delete from people where id = ${gone?.id}`.execute(db);
+  dataOf(await operator.post(`${ONE}/restore`, {}));
+  assert.deepEqual(await read(), { people: [still], actions: ['power'] });
+});
+
+test('the people and the activity of a deleted server end with its files, and are of no other organisation', async (t) => {
+  const { acme, other, operator, node, service, db } = await start(t);
+  const kept = async () =>
+    (
+      await sql`
+        select from server_activity where deleted_uuid = ${SERVER}
+         union all select from deleted_server_people`.execute(db)
+    ).rows.length;
+  const declared = dataOf<Record<string, unknown>>(await operator.get(PATH));
+  await addPeople(db);
+  dataOf(await operator.send('DELETE', PATH));
+  assert.equal(await kept(), 3);
+  const { name, egg, egg_digest, limits, allocations } = declared;
+  const order = { organisation: 'other', service, name, node: 'node-1', egg, egg_digest, limits };
+  dataOf(await operator.put(PATH, { ...order, allocations }));
+  const { data } = (await other.get(`${X1}/activity`)).body as { data: { action: string }[] };
+  assert.deepEqual(data, []);
+  const { rows } = await sql`select from server_people`.execute(db);
+  assert.deepEqual([rows.length, await kept()], [0, 0]);
+  assertRefused(await acme.get(`${X1}/activity`), 404, 'not_found');
+  await sql`update game_servers set build_state = 'built', identifier = 'x'`.execute(db);
+  await addPeople(db);
+  dataOf(await operator.send('DELETE', PATH));
+  assert.equal(await kept(), 3);
+  dataOf(await operator.post(`${ONE}/purge`, {}));
+  node.purged = [SERVER];
+  await node.beat();
+  assert.equal(await kept(), 0);
 });
 
 test('what deleted servers left counts as disk of their node until it is purged', async (t) => {

@@ -7,8 +7,10 @@ import {
   dropAddedPorts,
   forgetLeft,
   handOver,
+  keepPeople,
   LIMIT_COLUMNS,
   recordLeft,
+  takePeopleBack,
 } from '../../game-servers/index.ts';
 import { lockNodes, settleOpenings, touchManaged } from '../../game-servers/openings/index.ts';
 import type { Current, Wanted } from '../kind.ts';
@@ -118,6 +120,7 @@ export async function saveServers(batch: Batch, many: readonly WantedServer[]): 
     batch,
     many.map(({ object }) => object),
   );
+  await takePeopleBack(tx, uuidsOf(many.filter(({ before }) => before === null)));
   await forgetLeft(tx, uuids);
   await requestBuilds(tx, rebuilt);
   await forgetReplaced(tx, many);
@@ -133,6 +136,7 @@ export async function removeServers(batch: Batch, many: readonly StoredServer[])
   await lockNodes(batch.tx, uuids);
   await touchManaged(batch, uuids);
   await recordLeft(batch.tx, many);
+  await keepPeople(batch.tx, uuids);
   await sql`delete from game_servers where uuid = any(${uuids}::uuid[])`.execute(batch.tx);
   await followPorts(batch, uuids);
   await settleOpenings(batch, uuids);

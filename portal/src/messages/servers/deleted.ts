@@ -14,7 +14,7 @@ export const deletedServerMessages = {
   restoreOf: (name: string) => `Restore ${name}`,
   restoreTitle: (name: string) => `Restore ${name}?`,
   restoreText:
-    'With its files and settings as they were. It is not started. The people who were invited to it are not restored.',
+    'With its files and settings as they were. It is not started. People who had rights to it have them again.',
   purge: 'Purge',
   purgeOf: (name: string) => `Purge ${name}`,
   purgeTitle: (name: string) => `Purge the files of ${name}?`,
