@@ -101,7 +101,7 @@ test('an export is a fleet file with nothing to change, and replaces a file only
   assert.match(unset.err, /RESPONDER_HOOK_SECRET is not set/);
   const secret = { RESPONDER_HOOK_SECRET: 'hush' };
   const planned = await fleet(['plan', out, '--adopt', '--detailed-exitcode'], secret);
-  assert.deepEqual([planned.code, planned.out], [0, 'Nothing to change.\n']);
+  assert.deepEqual([planned.code, planned.out], [0, 'Nothing to change.\n'], planned.err);
   assert.equal((await fleet(['apply', out, '--adopt'], secret)).out, 'Nothing to change.\n');
   assert.equal((await fleet(['plan', out, '--detailed-exitcode'], secret)).code, 0);
 });
