@@ -64,8 +64,10 @@ export function writeObjects(
   for (const kind of KINDS as readonly Kind[]) {
     const rows: readonly Current<object>[] = stored[kind.name as keyof StoredObjects];
     const wanted = rows.filter((row) => isPresent(kind, row)).toSorted(byOwner);
+    const omitted = omittedOf(kind, wanted, rows);
     const written = wanted.flatMap((row): Written[] => {
-      const reason = reasonToLeave(kind, row, absent) ?? without.get(row) ?? null;
+      const reason =
+        reasonToLeave(kind, row, absent) ?? omitted.get(row) ?? without.get(row) ?? null;
       if (reason === null) {
         const fields = fieldsToWrite(kind, row, outside);
         return [{ ...row, fields: withVariables(kind, row.object, fields, secrets) }];
@@ -115,6 +117,24 @@ function reasonToLeave(
     return key !== null && absent.has(`${reference.kind} ${key}`);
   });
   return missing === undefined ? null : `its ${missing.kind} is left out`;
+}
+
+/** Objects that a file would leave as they are (`omits`), such as a key whose name a revoked one of the file has. */
+function omittedOf(
+  kind: Kind,
+  wanted: readonly Current<object>[],
+  rows: readonly Current<object>[],
+): ReadonlyMap<Current<object>, string> {
+  if (kind.omits === undefined) return new Map();
+  const objects = wanted.map(({ object }) => object);
+  const matched = kind.match?.(objects, rows) ?? new Map<number, Current<object>>();
+  const now = new Date();
+  return new Map(
+    wanted.flatMap((row, index) => {
+      const why = kind.omits?.(row.object, matched.get(index) ?? row, now) ?? null;
+      return why === null ? [] : [[row, why] as const];
+    }),
+  );
 }
 
 /** The fields with variables in place of secrets, which the kind never shows (`view`). */

@@ -87,8 +87,8 @@ describe('the blocks of the docs, on a fresh host', {
     key = /^ *(pcl_\w+)\s*$/m.exec(printed)?.[1] ?? '';
     const page = 'docs/from-first-start-to-fleet-file.md';
     const whole = readFileSync(join(root, page), 'utf8');
-    const exported = text(`${page}#From the first start to a fleet file`);
-    assert.match(paste(exported), /^Nothing to change\.$/m);
+    const id = 'docs/from-first-start-to-fleet-file.md#From the first start to a fleet file';
+    assert.match(paste(text(id)), /^Nothing to change\.$/m);
     const [, yaml = ''] = /^ +```yaml\n([^]*?)^ +```/m.exec(whole) ?? [];
     const steps = [...whole.matchAll(/`(portcullis fleet (?:plan|apply) [^`]+)`/g)];
     const [plan = '', apply = ''] = steps.map(([, line = '']) => line);

@@ -61,6 +61,12 @@ async function start(t: Parameters<typeof startEnvironment>[0]) {
   await put(HIVE, { ...hive, flags: ['firewall_api'] });
   const { id } = await post(`${HIVE}/keys`, { name: 'gone', abilities: ['firewall.read'] });
   assert.equal((await operator.send('DELETE', `${HIVE}/keys/${id}`)).status, 200);
+  const twin = { name: 'twin', abilities: ['firewall.read'] };
+  const revoked = await post(`${HIVE}/keys`, twin);
+  await sql`update api_keys set owner = 'fleet', revoked_at = now() where id = ${revoked.id}`.execute(
+    environment.db,
+  );
+  await post(`${HIVE}/keys`, twin);
   await put(`${HIVE}/groups/web`, {
     rules: [{ action: 'deny', protocol: 'udp', destination_port: '19,1900' }],
     addresses: ['192.0.3.0/24'],
@@ -121,8 +127,10 @@ test('what was made by hand is exported and handed over without a change, and wh
       'blocked sources on everything (hive)',
       'key same (hive)',
       'key past (hive)',
+      'key twin (hive)',
     ],
   );
+  assert.match(ofHive[4]?.reason ?? '', /was revoked and stays so/);
   assert.match(ofHive[3]?.reason ?? '', /attacks\.read needs the flag attack_history_api/);
   for (const { subject } of left) assert.ok(text.includes(`#   - ${subject}: `), subject);
   assert.ok(!/hush|from its people|gone/.test(text));
