@@ -58,7 +58,7 @@ async function makeByHand(db: Db): Promise<void> {
   }
 }
 
-test('an export of any drawn fleet has nothing to change, whoever made it', async (t) => {
+test('an export of any drawn fleet has nothing to change, of the file or made by hand', async (t) => {
   const { db } = await testDatabase(t);
   const property = fc.asyncProperty(model, fc.boolean(), async (wanted, isByHand) => {
     await applyText(db, write(wanted));
