@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -62,6 +62,48 @@ test('a plan that would be refused does not say that nothing is to change', asyn
   const planned = await fleet('plan', FILE);
   assert.deepEqual([planned.code, planned.out], [1, '']);
   assert.match(planned.err, /edge fra1 was made by hand.*--adopt/);
+});
+
+test('an export is a fleet file with nothing to change, and replaces a file only by --force', async (t) => {
+  const { url, db } = await testDatabase(t);
+  const fleet = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+    session.run(['fleet', ...args], { DATABASE_URL: url, ...env });
+  const hook = 'responders: [{ name: hook, webhook: "https://a.example/x", secret: hush }]\n';
+  writeFileSync(FILE, FLEET + hook);
+  assert.equal((await fleet(['apply', FILE])).code, 0);
+  await db.updateTable('edges').set({ owner: 'portal', site: 'elsewhere' }).execute();
+  const printed = await fleet(['export']);
+  assert.equal(printed.code, 0, printed.err);
+  assert.match(printed.err, /set RESPONDER_HOOK_SECRET before you plan or apply the file/);
+  assert.match(printed.out, /\n {2}- \{ name: fra1, site: elsewhere, devices: \[eth0\] \}\n/);
+  assert.ok(!printed.out.includes('hush'));
+
+  const refused = await fleet(['export', '--out', FILE]);
+  assert.deepEqual([refused.code, readFileSync(FILE, 'utf8')], [1, FLEET + hook]);
+  assert.match(refused.err, /fleet\.yaml is there already: .* --force/);
+  assert.equal((await fleet(['export', '--force'])).code, 2);
+  const out = join(home, 'exported.yaml');
+  assert.equal((await fleet(['export', '--out', out])).code, 0);
+  assert.equal((await fleet(['export', '--out', FILE, '--force'])).code, 0);
+  for (const file of [out, FILE]) {
+    assert.deepEqual(
+      [readFileSync(file, 'utf8'), statSync(file).mode & 0o777],
+      [printed.out, 0o600],
+    );
+  }
+  assert.deepEqual(
+    readdirSync(home).filter((name) => name.endsWith('.part')),
+    [],
+  );
+
+  const unset = await fleet(['apply', out, '--adopt']);
+  assert.equal(unset.code, 1);
+  assert.match(unset.err, /RESPONDER_HOOK_SECRET is not set/);
+  const secret = { RESPONDER_HOOK_SECRET: 'hush' };
+  const planned = await fleet(['plan', out, '--adopt', '--detailed-exitcode'], secret);
+  assert.deepEqual([planned.code, planned.out], [0, 'Nothing to change.\n'], planned.err);
+  assert.equal((await fleet(['apply', out, '--adopt'], secret)).out, 'Nothing to change.\n');
+  assert.equal((await fleet(['plan', out, '--detailed-exitcode'], secret)).code, 0);
 });
 
 test('asks on a terminal before it applies anything', async (t) => {

@@ -1,4 +1,3 @@
-import { env } from 'node:process';
 import {
   type AppliedFleet,
   type ApplyOptions,
@@ -22,7 +21,7 @@ export const EXAMPLE_EGG_NAME = 'eggs/hearth.json';
 /** Reads a fleet file, or throws every mistake in it as `file:line:column: message`. */
 export async function readFleet(path: string): Promise<FleetFile> {
   await requireReadable(path);
-  const read = await readFleetFile(path, env, { eggs: SHIPPED_EGGS });
+  const read = await readFleetFile(path, process.env, { eggs: SHIPPED_EGGS });
   if (read.ok && isEmpty(read.value))
     throw failed(
       `${path} names nothing. Applied, it would end everything that an earlier file made, so it is refused; check that it is the file you mean`,

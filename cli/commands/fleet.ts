@@ -28,6 +28,11 @@ interface ApplyOptions extends DatabaseOptions {
   readonly yes?: boolean;
 }
 
+interface ExportOptions extends Pick<DatabaseOptions, 'data'> {
+  readonly out?: string;
+  readonly force?: boolean;
+}
+
 export function addFleet(program: Command): void {
   const fleet = program
     .command('fleet')
@@ -38,6 +43,7 @@ export function addFleet(program: Command): void {
   portcullis fleet plan fleet.yaml      what applying would change; changes nothing
   portcullis fleet apply fleet.yaml     apply it, in one transaction; asks first on a terminal
   portcullis fleet undo                 apply what was applied before the last apply
+  portcullis fleet export               print a fleet file of all that is there
   portcullis fleet schema               the JSON Schema of the file, for editors
 
 plan --detailed-exitcode exits with ${EXIT.changes} if there is something to change.`,
@@ -56,7 +62,36 @@ plan --detailed-exitcode exits with ${EXIT.changes} if there is something to cha
   withApplyOptions(
     fleet.command('undo').description('apply what was applied before the last apply'),
   ).action(undoFleet);
+  addExport(fleet);
   fleet.command('schema').description('print the JSON Schema of the file').action(printFleetSchema);
+}
+
+function addExport(fleet: Command): void {
+  fleet
+    .command('export')
+    .description('print a fleet file of all that is there, also of what was made by hand')
+    .option(
+      '--data <dir>',
+      'data directory of the embedded database (DATABASE_URL takes precedence)',
+    )
+    .option('--out <file>', 'write it to a file, for this account only')
+    .option('--force', 'also over a file that is there')
+    .addHelpText(
+      'after',
+      `
+  portcullis fleet export                      print it
+  portcullis fleet export --out fleet.yaml     write it; --force replaces a file
+  portcullis fleet plan fleet.yaml --adopt     then says: Nothing to change.
+
+It changes nothing. Comments at the top of the file say what it leaves out and why, and which variables it needs in
+place of secrets. It exits with ${EXIT.failed}, with the file written, if applying the file would change something.`,
+    )
+    .action(exportFleet);
+}
+
+async function exportFleet(options: ExportOptions): Promise<void> {
+  const { writeExport } = await import('../fleet-export.ts');
+  await writeExport(options);
 }
 
 function withApplyOptions(command: Command): Command {

@@ -11,8 +11,21 @@ export { culpritOf } from './culprit.ts';
 export { operate, removeByHand, saveByHand, saveDeclared } from './by-hand.ts';
 export { changeForPeople, isOfFile } from './by-people.ts';
 export { type DeclaredObjects, readObjects } from './file/objects.ts';
+export {
+  SecretVariable,
+  type WrittenObjects,
+  type WrittenPlace,
+  writeObjects,
+} from './file/write.ts';
 export { FORMS, parseMoment, sentence } from './forms.ts';
-export { type EggLibrary, type Kind, type Made, NOTHING_OUTSIDE, type Outside } from './kind.ts';
+export {
+  type Current,
+  type EggLibrary,
+  type Kind,
+  type Made,
+  NOTHING_OUTSIDE,
+  type Outside,
+} from './kind.ts';
 export { kindNamed, type KindName, KINDS, type StoredObjects } from './kinds.ts';
 export { HoldingIndex } from './holding-index.ts';
 export {

@@ -50,6 +50,13 @@ export interface Kind<T extends object = object, Facts extends object = object> 
    * written in several places finds its entries itself.
    */
   readonly place: string | ((file: object, refuse: Refuse) => FileEntry[]);
+  /**
+   * Writes objects as a file has them, where that is not at `place` with the fields of the object: the inverse of a `place`
+   * that is a function, of `spread`, and of other spellings.
+   */
+  write?(many: readonly Written<T, Facts>[], about: Writing): FilePart[];
+  /** Fields that a file leaves open, as JSON pointers, because others set them (`keeps`). */
+  open?(current: Current<T, Facts>): readonly string[];
   /** Names the object among all of its kind. */
   key(object: T): string;
   /** The objects of other kinds that it names: those are saved before it and removed after it. */
@@ -108,8 +115,8 @@ export interface Kind<T extends object = object, Facts extends object = object> 
   /** `made`: called for what is not known before it is saved. */
   save(batch: Batch, many: readonly Wanted<T, Facts>[], made: OnMade): Promise<void>;
   remove(batch: Batch, many: readonly Current<T, Facts>[]): Promise<void>;
-  /** Hands objects that were made by hand to the fleet file (`--adopt`). */
-  adopt(tx: Tx, keys: readonly string[]): Promise<void>;
+  /** Hands objects that were made by hand to the fleet file (`--adopt`). Absent: they stay with those who made them. */
+  adopt?(tx: Tx, keys: readonly string[]): Promise<void>;
   /** `edge fra1`, in plans and messages. Default: the name of the kind and the key. */
   subject?(object: T): string;
   /** Names the object in the audit trail. Default: the name of the kind and the key. */
@@ -188,6 +195,31 @@ export interface FileEntry extends Omit<Spread, 'pointers'>, Partial<Pick<Spread
   readonly pointer: string;
 }
 
+/** A stored object with the fields that a file writes of it: what is at its default is left out. */
+export interface Written<T extends object = object, Facts extends object = object>
+  extends Current<T, Facts> {
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** Facts about the installation that objects are written by. */
+export interface Writing {
+  /** The largest number of ports that one rule of an organisation may name. */
+  maxPorts(organisation: string): number;
+}
+
+/** A step to a place in a file: a member, the entry of a list that has this id, or a new entry of a list. */
+export type FileStep = string | { readonly id: number } | typeof APPENDED;
+
+/** The step to a new entry of a list. */
+export const APPENDED = Symbol('a new entry');
+
+/** A value at its place in a file, and the objects that it is of. */
+export interface FilePart {
+  readonly path: readonly FileStep[];
+  readonly value: unknown;
+  readonly of: readonly Current<object>[];
+}
+
 /** Fields of requests and answers that are not declared, such as what a billing system calls an object. */
 export interface Beside<Facts extends object> {
   /** Completes the object of a request by what the request has beside it. */
@@ -202,6 +234,8 @@ export interface Outside {
   readonly eggs: ReadonlyMap<string, EggFile>;
   /** Compiles `regex:` rules of eggs; null: nodes alone check them. */
   readonly compile: PatternCompiler | null;
+  /** A server may name the egg that it has by its digest, also if it is not found: what it has is known later. */
+  readonly mayKeepEggs?: boolean;
 }
 
 export const NOTHING_OUTSIDE: Outside = { eggs: new Map(), compile: null };

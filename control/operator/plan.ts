@@ -1,4 +1,4 @@
-import { describeField, type Field, fieldsOf } from './fields.ts';
+import { branchOf, describeField, type Field, fieldsOf } from './fields.ts';
 import { showCidr } from './forms.ts';
 import type { HoldingIndex } from './holding-index.ts';
 import { type Current, type Kind, type Placed, subjectOf } from './kind.ts';
@@ -63,8 +63,21 @@ function listFields(
     const field = fields[name] ?? {};
     return field.properties !== undefined && typeof value === 'object' && value !== null
       ? listFields(field.properties, value)
-      : [[name, { field, value }] as const];
+      : [[name, { field, value: inOrder(field, value) }] as const];
   });
+}
+
+/** A list whose order says nothing, sorted: a row that was stored otherwise is no change. */
+function inOrder(field: Field, value: unknown): unknown {
+  const { items = {}, 'x-sorted': isSorted = false } = branchOf(field, value);
+  if (!isSorted || !Array.isArray(value)) return value;
+  const wordsOf = (item: unknown) => describeField(items, item);
+  return value.toSorted((a, b) => (wordsOf(a) < wordsOf(b) ? -1 : 1));
+}
+
+/** Whether two values are the same, whatever the order of their members is; null is what is left out. */
+export function sameValue(one: unknown, other: unknown): boolean {
+  return one === other || stateOf(one) === stateOf(other);
 }
 
 /** A value as JSON, whatever the order of members is, where null is what is left out. */

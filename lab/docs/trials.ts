@@ -49,6 +49,7 @@ export const TRIALS: ReadonlyMap<string, Trial> = new Map<string, Trial>([
   pasted('docs/cookbook.md#Cookbook of the API (2)'),
   pasted('docs/filters/README.md#Settings'),
   pasted('docs/attacks.md#Records'),
+  pasted('docs/from-first-start-to-fleet-file.md#From the first start to a fleet file'),
   pasted('docs/from-first-start-to-fleet-file.md#A lost key'),
   pasted('docs/operator-api.md#The key'),
   [

@@ -1,7 +1,7 @@
 import { ASN, type AsnObject } from '@portcullis/contract/schemas/declared/asn.ts';
 import { sql } from 'kysely';
 import { conflict } from '../../problem.ts';
-import { defineKind, type FileEntry } from '../kind.ts';
+import { APPENDED, defineKind, type FileEntry, type FilePart, type Written } from '../kind.ts';
 import { gathered, kindTable, named } from '../table.ts';
 
 interface Facts {
@@ -32,6 +32,7 @@ const table = kindTable<AsnObject, Facts>({
 /** A number that prefixes are announced under. */
 export const asn = defineKind<typeof ASN, AsnObject, Facts>(ASN, {
   place: findEntries,
+  write: (many) => many.map(writeEntry),
   key: (object) => String(object.asn),
   organisation: ({ organisation }) => organisation,
   refersTo: [
@@ -94,4 +95,10 @@ function findEntries(file: FileWithAsns): FileEntry[] {
       entriesOf(asns, slug, `/organisations/${slug}`),
     ),
   ];
+}
+
+function writeEntry(one: Written<AsnObject, Facts>): FilePart {
+  const { asn: value, organisation } = one.object;
+  const path = organisation === null ? [] : ['organisations', organisation];
+  return { path: [...path, 'asns', APPENDED], value, of: [one] };
 }

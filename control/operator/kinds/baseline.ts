@@ -16,8 +16,17 @@ import type { Db, Tx } from '../../db/database.ts';
 import type { Owner } from '../../db/schema.ts';
 import { type Batch, UNSTAMPED } from '../../fleet/batch.ts';
 import { showCidr } from '../forms.ts';
-import { type Current, defineKind, type Refuse, type Spread, type Wanted } from '../kind.ts';
-import { readRules } from './rule-entries.ts';
+import {
+  APPENDED,
+  type Current,
+  defineKind,
+  type FilePart,
+  type Refuse,
+  type Spread,
+  type Wanted,
+  type Written,
+} from '../kind.ts';
+import { plainPorts, readRules } from './rule-entries.ts';
 
 type Rule = BaselineObject['rules'][number];
 
@@ -37,6 +46,7 @@ export const baseline = defineKind<typeof BASELINE, BaselineObject, Facts>(BASEL
   key: ({ prefix }) => prefix,
   refersTo: [],
   spread,
+  write: joinPrefixes,
   combine(one, other, refuse) {
     const rules = contentsOf({ ...one, rules: [...one.rules, ...other.rules] });
     if (new Set(rules.map(ruleIdentity)).size < rules.length) {
@@ -88,6 +98,16 @@ function spread(entry: object): Spread[] {
     value: { prefix, rules },
     pointers: { '/prefix': `/prefixes/${index}` },
   }));
+}
+
+/** The inverse of `spread`: prefixes with the same rules are one entry. */
+function joinPrefixes(many: readonly Written<BaselineObject, Facts>[]): FilePart[] {
+  const alike = Map.groupBy(many, ({ fields }) => JSON.stringify(fields['rules']));
+  return [...alike.values()].map((of) => {
+    const rules = plainPorts(of[0]?.fields['rules']);
+    const prefixes = of.map(({ object }) => showCidr(object.prefix));
+    return { path: ['baseline', APPENDED], value: { prefixes, rules }, of };
+  });
 }
 
 /** Reads the rules, one a port, and refuses those that are wrong or repeat another. */

@@ -13,12 +13,15 @@ import { conflict } from '../../problem.ts';
 import { endBlocked, saveBlocked } from '../../firewall/blocked/index.ts';
 import type { Batch } from '../../fleet/batch.ts';
 import {
+  APPENDED,
   type Current,
   defineKind,
+  type FilePart,
   type Placed,
   type Refuse,
   type Spread,
   type Wanted,
+  type Written,
 } from '../kind.ts';
 import { showCidr } from '../forms.ts';
 import { momentTextOf } from '../moments.ts';
@@ -38,6 +41,7 @@ type StoredList = Current<BlockedListObject, Facts>;
 export const blockedList = defineKind<typeof BLOCKED_LIST, BlockedListObject, Facts>(BLOCKED_LIST, {
   place: '/organisations/{organisation}/blocked_sources/*',
   spread,
+  write: joinTargets,
   combine,
   key: keyOf,
   isTwoSided: true,
@@ -69,8 +73,6 @@ export const blockedList = defineKind<typeof BLOCKED_LIST, BlockedListObject, Fa
     await refuseOfFile(tx, wanted);
   },
   load: loadLists,
-  /** Sources that were blocked by hand stay so. */
-  adopt: async () => {},
   save: saveLists,
   async remove(batch, many) {
     for (const list of many) await endSources(batch, list, list.facts.rows);
@@ -105,6 +107,38 @@ function spread(entry: object): Spread[] {
     value: { organisation, target, sources: listed },
     pointers: { ...Object.fromEntries(at), '/target': addresses ? `/addresses/${index}` : '' },
   }));
+}
+
+/** The inverse of `spread`: sources of one note are an entry, and so are targets that block the same ones. */
+function joinTargets(many: readonly Written<BlockedListObject, Facts>[]): FilePart[] {
+  const entries = many.flatMap((one) =>
+    [...Map.groupBy(one.object.sources, ({ note }) => note)].map(([note, sources]) => ({
+      one,
+      note,
+      sources: sources.map(({ source }) => showCidr(source)),
+    })),
+  );
+  const alike = Map.groupBy(entries, ({ one: { object }, note, sources }) =>
+    JSON.stringify([object.organisation, object.target === 'all', note, sources]),
+  );
+  return [...alike.values()].flatMap((of): FilePart[] => {
+    const [first] = of;
+    if (first === undefined) return [];
+    const { organisation, target } = first.one.object;
+    const addresses = of.map(({ one }) => showCidr(one.object.target));
+    const value = {
+      sources: first.sources,
+      ...(target !== 'all' && { addresses }),
+      ...(first.note !== '' && { note: first.note }),
+    };
+    return [
+      {
+        path: ['organisations', organisation, 'blocked_sources', APPENDED],
+        value,
+        of: of.map(({ one }) => one),
+      },
+    ];
+  });
 }
 
 function combine(

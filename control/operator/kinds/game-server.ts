@@ -6,7 +6,16 @@ import { loadStoredEgg, saveEggs } from '../../game-servers/index.ts';
 import { invalidField, type Problem } from '../../problem.ts';
 import { findEgg } from '../library/eggs.ts';
 import { admitServer } from '../places.ts';
-import { type Beside, defineKind, type Outside, type Refuse } from '../kind.ts';
+import {
+  APPENDED,
+  type Beside,
+  defineKind,
+  type FilePart,
+  type FileStep,
+  type Outside,
+  type Refuse,
+  type Written,
+} from '../kind.ts';
 import { explainClosedPorts } from './closed-ports.ts';
 import { withSettings } from '../people-settings.ts';
 import {
@@ -53,6 +62,8 @@ export const besideServer: Required<Beside<StoredServer['facts']>> = {
 
 export const server = defineKind<typeof SERVER, ServerObject, StoredServer['facts']>(SERVER, {
   place: '/game_servers/*',
+  write: (many) => many.map(writeServer),
+  open: ({ facts: { setByPeople } }) => setByPeople,
   key: ({ uuid }) => uuid,
   organisation: ({ organisation }) => organisation,
   refersTo: [
@@ -195,13 +206,28 @@ function allocationsOf({ allocation, allocations }: ServerText): ServerObject['a
   return [{ ip, port, protocols: null, variable: null, name: null }];
 }
 
+/** A port with the protocols of the egg is the one allocation. */
+function writeServer(one: Written<ServerObject, StoredServer['facts']>): FilePart {
+  const path: FileStep[] = ['game_servers', APPENDED];
+  const [first, another] = one.object.allocations;
+  if (first === undefined || another !== undefined || first.protocols !== null) {
+    return { path, value: one.fields, of: [one] };
+  }
+  const { allocations: _, ...fields } = one.fields;
+  const allocation = { ip: first.ip, port: first.port };
+  return { path, value: { ...fields, allocation }, of: [one] };
+}
+
 function boundPorts(allocations: readonly ServerAllocation[]): string[] {
   return [...new Set(allocations.map(({ ip, port }) => `${ip} port ${port}`))];
 }
 
-function checkEgg(object: ServerObject, refuse: Refuse, { eggs, compile }: Outside): void {
+function checkEgg(object: ServerObject, refuse: Refuse, outside: Outside): void {
   const { egg: name, egg_digest: digest, image, variables } = object;
+  const { eggs, compile, mayKeepEggs = false } = outside;
   const file = eggs.get(name) ?? { ok: false, reason: `There is no egg ${name}.` };
+  const isFound = file.ok && (digest === '' || digest === file.found.digest);
+  if (mayKeepEggs && !isFound && digest !== '') return;
   if (!file.ok) {
     refuse('/egg', file.reason);
     return;

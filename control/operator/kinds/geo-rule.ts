@@ -49,8 +49,6 @@ export const geoRule = defineKind<typeof GEO_RULE, GeoRuleObject, Facts>(GEO_RUL
     id: before !== null && contentOf(before) === contentOf(object) ? before.id : 0,
   }),
   load: loadRules,
-  /** A rule that was made by hand may equal one of the file, and stays. */
-  adopt: async () => {},
   save: saveRules,
   async remove(batch, many) {
     for (const { id } of many) await deleteGeoRule(batch, id);

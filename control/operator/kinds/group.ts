@@ -5,15 +5,24 @@ import { filterKey } from '@portcullis/core/firewall/rules/content.ts';
 import { describeRule } from '@portcullis/core/firewall/rules/describe.ts';
 import { describeMarks } from '@portcullis/core/firewall/rules/marks.ts';
 import { deleteGroups } from '../../firewall/groups/index.ts';
-import { type Current, defineKind, type Refuse } from '../kind.ts';
+import {
+  APPENDED,
+  type Current,
+  defineKind,
+  type FilePart,
+  type Refuse,
+  type Writing,
+  type Written,
+} from '../kind.ts';
 import { compareContent, contentOf, type GroupFacts } from './group-content.ts';
-import { readFilters, readRules } from './rule-entries.ts';
+import { joinEntries, readFilters, readRules } from './rule-entries.ts';
 import { adoptGroups, loadGroups, saveGroups } from './group-table.ts';
 import { describePlaces, placeAll, shorten, targetsOf, withoutAddresses } from './placing.ts';
 
 /** Rules and filters that an organisation puts on many addresses at once. */
 export const group = defineKind<typeof GROUP, GroupObject, GroupFacts>(GROUP, {
   place: '/organisations/{organisation}/groups/*',
+  write: (many, about) => many.map((one) => writeGroup(one, about)),
   key: ({ organisation, name }) => `${organisation} ${name}`,
   organisation: ({ organisation }) => organisation,
   refersTo: [
@@ -55,6 +64,18 @@ export const group = defineKind<typeof GROUP, GroupObject, GroupFacts>(GROUP, {
     return expiredIn(object).map((one) => `${subject}: ${one} has expired`);
   },
 });
+
+/** Rules that differ only in their ports are written as one. */
+function writeGroup(one: Written<GroupObject, GroupFacts>, { maxPorts }: Writing): FilePart {
+  const { organisation: _organisation, rules, filters, ...fields } = one.fields;
+  const most = maxPorts(one.object.organisation);
+  const value = {
+    ...fields,
+    ...(rules !== undefined && { rules: joinEntries(rules, 'destination_port', most) }),
+    ...(filters !== undefined && { filters: joinEntries(filters, 'port', most) }),
+  };
+  return { path: ['organisations', one.object.organisation, 'groups', APPENDED], value, of: [one] };
+}
 
 function checkContent(
   { rules, filters }: GroupObject,

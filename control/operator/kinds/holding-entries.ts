@@ -1,5 +1,7 @@
-import { FORMS } from '../forms.ts';
-import type { FileEntry, Refuse } from '../kind.ts';
+import type { HoldingObject } from '@portcullis/contract/schemas/declared/holding.ts';
+import { FORMS, showCidr } from '../forms.ts';
+import { APPENDED, type FileEntry, type FilePart, type Refuse, type Written } from '../kind.ts';
+import type { HoldingFacts } from './holding-table.ts';
 
 interface Window {
   readonly since?: string;
@@ -83,4 +85,24 @@ function addressesOf(
 function refuseEndAlone({ since, until }: Window, pointer: string, refuse: Refuse): void {
   if (since !== undefined || until === undefined) return;
   refuse(`${pointer}/until`, 'A holding that ends must say since when it is held, too.');
+}
+
+/**
+ * The entry of a holding: a prefix of its organisation, or a prefix or an address of its service. A default that others set is
+ * written too, because adopting the holding hands it over.
+ */
+export function writeHolding(one: Written<HoldingObject, HoldingFacts>): FilePart {
+  const { organisation, prefix, service } = one.object;
+  const { organisation: _organisation, prefix: _prefix, service: _service, ...fields } = one.fields;
+  const { othersDefault } = one.facts;
+  const window = othersDefault === null ? fields : { ...fields, default: othersDefault };
+  const shown = showCidr(prefix);
+  const path = ['organisations', organisation];
+  if (service === null) {
+    return { path: [...path, 'prefixes', APPENDED], value: { cidr: shown, ...window }, of: [one] };
+  }
+  const within = [...path, 'services', { id: service }];
+  return shown.includes('/')
+    ? { path: [...within, 'prefixes', APPENDED], value: { cidr: shown, ...window }, of: [one] }
+    : { path: [...within, 'addresses', APPENDED], value: { ip: shown, ...window }, of: [one] };
 }

@@ -5,7 +5,7 @@ import { conflict, invalidField } from '../../problem.ts';
 import { showCidr } from '../forms.ts';
 import { type Current, defineKind, type Losing, type Refuse, type Wanted } from '../kind.ts';
 import { summariseDetection } from './detection.ts';
-import { findHoldingEntries } from './holding-entries.ts';
+import { findHoldingEntries, writeHolding } from './holding-entries.ts';
 import {
   adoptHoldings,
   endHoldings,
@@ -22,6 +22,7 @@ type StoredHolding = Current<HoldingObject, HoldingFacts>;
 /** A prefix or an address that an organisation holds for a time. Equal ones may not overlap. */
 export const holding = defineKind<typeof HOLDING, HoldingObject, HoldingFacts>(HOLDING, {
   place: findHoldingEntries,
+  write: (many) => many.map(writeHolding),
   key: ({ id, organisation, prefix, since }) =>
     id > 0 ? String(id) : `${organisation} ${prefix} ${since ?? ''}`,
   organisation: ({ organisation }) => organisation,

@@ -19,12 +19,15 @@ import type { Batch } from '../../fleet/batch.ts';
 import { timeView } from '../../http/operations/view.ts';
 import { sentence } from '../forms.ts';
 import {
+  APPENDED,
   type Current,
   defineKind,
   type FileEntry,
+  type FilePart,
   type OnMade,
   type Refuse,
   type Wanted,
+  type Written,
 } from '../kind.ts';
 import { kindTable, named } from '../table.ts';
 
@@ -75,6 +78,7 @@ const table = kindTable<KeyObject, KeyFacts>({
 /** An API key of an organisation. A file names it by its name, which those that are made by hand may share. */
 export const key = defineKind<typeof ORGANISATION_KEY, KeyObject, KeyFacts>(ORGANISATION_KEY, {
   place: findKeyEntries,
+  write: (many) => many.map(writeKey),
   key: ({ id, organisation, name }) => (id > 0 ? String(id) : `${organisation} ${name}`),
   organisation: ({ organisation }) => organisation,
   refersTo: [
@@ -233,6 +237,12 @@ function findKeyEntries({ organisations = {} }: FileWithKeys, refuse: Refuse): F
       return { pointer, value, pointers: { '/id': '/name', ...Object.fromEntries(places) } };
     }),
   );
+}
+
+function writeKey(one: Written<KeyObject, KeyFacts>): FilePart {
+  const { organisation: _organisation, managed_servers: managed, ...fields } = one.fields;
+  const value = managed === undefined ? fields : { ...fields, manage_servers: managed };
+  return { path: ['organisations', one.object.organisation, 'keys', APPENDED], value, of: [one] };
 }
 
 function refuseAbilities(

@@ -15,7 +15,12 @@ import {
   readEntry,
 } from '@portcullis/core/firewall/rules/entry.ts';
 import { type Marks, readMarks } from '@portcullis/core/firewall/rules/marks.ts';
-import { countPorts, expandPorts, parsePortExpression } from '@portcullis/core/net/ports.ts';
+import {
+  countPorts,
+  expandPorts,
+  parsePortExpression,
+  portExpression,
+} from '@portcullis/core/net/ports.ts';
 import { momentText } from '../moments.ts';
 import { NAMED_PORT, sentence } from '../forms.ts';
 import type { Refuse } from '../kind.ts';
@@ -159,4 +164,45 @@ export function filterEntry({ type, port, ...filter }: WantedFilter): FilterEntr
 
 function markFields({ ref = null, expiresAt = null, note = null }: Partial<Marks>) {
   return { ref, expires_at: expiresAt && momentText(expiresAt), note };
+}
+
+type EntryFields = Readonly<Record<string, unknown>>;
+
+/**
+ * Entries of one port each, as a file has them: those that differ only in their port are one, of `most` ports. One with a `ref`,
+ * or with the name of a port, stands alone.
+ */
+export function joinEntries(
+  entries: unknown,
+  portField: 'destination_port' | 'port',
+  most: number,
+): EntryFields[] {
+  const list = entries as readonly EntryFields[];
+  const isSingle = ({ ref, [portField]: port }: EntryFields) =>
+    ref !== undefined || !/^\d+$/.test(String(port));
+  const alike = Map.groupBy(list.entries(), ([index, entry]) =>
+    JSON.stringify(isSingle(entry) ? index : { ...entry, [portField]: null }),
+  );
+  const joined = [...alike.values()].flatMap((some) => {
+    const [[, first] = [0, {}]] = some;
+    if (isSingle(first)) return [first];
+    const ports = some.map(([, entry]) => Number(entry[portField])).toSorted((a, b) => a - b);
+    return Array.from({ length: Math.ceil(ports.length / most) }, (_, at) => ({
+      ...first,
+      [portField]: portExpression(ports.slice(at * most, (at + 1) * most)),
+    }));
+  });
+  return plainPorts(joined, portField);
+}
+
+/** Entries in which one port is a number, as people write it. */
+export function plainPorts(
+  entries: unknown,
+  portField: 'destination_port' | 'port' = 'destination_port',
+): EntryFields[] {
+  return (entries as readonly EntryFields[]).map((entry) => {
+    const port = entry[portField];
+    const isNumber = typeof port === 'string' && /^[1-9]\d*$/.test(port);
+    return isNumber ? { ...entry, [portField]: Number(port) } : entry;
+  });
 }

@@ -5,7 +5,15 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Tx } from '../../db/database.ts';
 import { invalidField } from '../../problem.ts';
 import { NAMED_PORT } from '../forms.ts';
-import { defineKind, type Refuse, type Wanted } from '../kind.ts';
+import {
+  APPENDED,
+  defineKind,
+  type FilePart,
+  type FileStep,
+  type Refuse,
+  type Wanted,
+  type Written,
+} from '../kind.ts';
 import { gathered, kindTable, named } from '../table.ts';
 import { type Detected, fromDetected, summariseDetection, toDetected } from './detection.ts';
 
@@ -48,6 +56,7 @@ const table = kindTable<Detected<ServiceObject>, Facts>({
 /** A service that an organisation runs on addresses that are held for it. */
 export const service = defineKind<typeof SERVICE, ServiceObject, Facts>(SERVICE, {
   place: '/organisations/{organisation}/services/*',
+  write: (many) => many.map(writeService),
   key: ({ id }) => String(id),
   organisation: ({ organisation }) => organisation,
   refersTo: [
@@ -119,6 +128,17 @@ function checkFilters({ managed_filters: filters }: ServiceObject, refuse: Refus
     if (types.has(type)) refuse(`${pointer}/type`, `The filter ${type} is here twice.`);
     types.add(type);
   }
+}
+
+/** A filter on the ports of its game servers is written by its name. */
+function writeService(one: Written<ServiceObject, Facts>): FilePart {
+  const { organisation: _organisation, managed_filters: filters, ...fields } = one.fields;
+  const managed = one.object.managed_filters.map(({ type, ports }) =>
+    ports === null ? type : { type, ports },
+  );
+  const value = filters === undefined ? fields : { ...fields, managed_filters: managed };
+  const path: FileStep[] = ['organisations', one.object.organisation, 'services', APPENDED];
+  return { path, value, of: [one] };
 }
 
 /** The policies of its addresses change. */

@@ -87,6 +87,10 @@ describe('the blocks of the docs, on a fresh host', {
     key = /^ *(pcl_\w+)\s*$/m.exec(printed)?.[1] ?? '';
     const page = 'docs/from-first-start-to-fleet-file.md';
     const whole = readFileSync(join(root, page), 'utf8');
+    const id = 'docs/from-first-start-to-fleet-file.md#From the first start to a fleet file';
+    // The file of the section before is there still.
+    const exported = paste(text(id), ['--out fleet.yaml', '--force --out fleet.yaml']);
+    assert.match(exported, /^Nothing to change\.$/m);
     const [, yaml = ''] = /^ +```yaml\n([^]*?)^ +```/m.exec(whole) ?? [];
     const steps = [...whole.matchAll(/`(portcullis fleet (?:plan|apply) [^`]+)`/g)];
     const [plan = '', apply = ''] = steps.map(([, line = '']) => line);

@@ -9,7 +9,7 @@ import type { FleetFile } from '../desired.ts';
 export async function adoptNamed(tx: Tx, file: FleetFile): Promise<void> {
   for (const kind of KINDS as readonly Kind[]) {
     const declared: readonly { readonly object: object }[] = file.objects[kind.name as KindName];
-    await kind.adopt(
+    await kind.adopt?.(
       tx,
       declared.map(({ object }) => kind.key(object)),
     );

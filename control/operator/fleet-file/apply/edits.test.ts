@@ -2,124 +2,19 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { stringify } from 'yaml';
 import type { Db } from '../../../db/database.ts';
 import { testDatabase } from '../../../db/testing.ts';
 import { planFleet } from './apply.ts';
+import {
+  ADDRESSES,
+  CARVED,
+  type Model,
+  model,
+  PREFIXES,
+  targetsOf,
+  write,
+} from '../testing/drawn-fleet.ts';
 import { applyText, insertOwnRule, mustParse } from '../testing.ts';
-
-/** A fleet as a set of choices; every combination is a valid file. */
-interface Model {
-  /** The holder of each of the three prefixes. */
-  readonly prefixes: readonly ('acme' | 'hive' | null)[];
-  readonly flags: readonly string[];
-  readonly service: null | { name: string; active: boolean; carved: boolean; managed: boolean };
-  readonly ports: readonly number[];
-  /** The target of acme's group: a held prefix or an address in it. */
-  readonly onAddress: boolean;
-  readonly countries: readonly string[];
-  /** The action of acme's prefixes for packets that no rule matches. */
-  readonly fallback: 'accept' | 'deny' | null;
-  readonly baseline: readonly number[];
-  readonly edge: null | { sees: string; devices: string[] };
-}
-
-const PREFIXES = ['203.0.113.0/24', '198.51.100.0/25', '2001:db8::/48'];
-const ADDRESSES = ['203.0.113.9', '198.51.100.9', '2001:db8::9'];
-const CARVED = '203.0.113.200';
-
-const model: fc.Arbitrary<Model> = fc.record({
-  prefixes: fc.array(fc.constantFrom('acme' as const, 'hive' as const, null), {
-    minLength: 3,
-    maxLength: 3,
-  }),
-  flags: fc.uniqueArray(fc.constantFrom('firewall_api', 'attack_history_api')),
-  service: fc.option(
-    fc.record({
-      name: fc.constantFrom('one', 'two'),
-      active: fc.boolean(),
-      carved: fc.boolean(),
-      managed: fc.boolean(),
-    }),
-  ),
-  ports: fc.uniqueArray(fc.integer({ min: 1, max: 6 })),
-  onAddress: fc.boolean(),
-  countries: fc.uniqueArray(fc.constantFrom('DE', 'US', 'FR')),
-  fallback: fc.constantFrom('accept' as const, 'deny' as const, null),
-  baseline: fc.uniqueArray(fc.integer({ min: 1, max: 4 })),
-  edge: fc.option(
-    fc.record({
-      sees: fc.constantFrom('both', 'inbound'),
-      devices: fc.constantFrom(['a'], ['a', 'b']),
-    }),
-  ),
-});
-
-function targetsOf(wanted: Model): string[] {
-  const places = wanted.onAddress ? ADDRESSES : PREFIXES;
-  return places.filter((_, index) => wanted.prefixes[index] === 'acme');
-}
-
-function write(wanted: Model): string {
-  const targets = targetsOf(wanted);
-  const organisation = (slug: 'acme' | 'hive', asn: number) => ({
-    name: slug,
-    asns: [asn],
-    prefixes: PREFIXES.filter((_, index) => wanted.prefixes[index] === slug).map((cidr) => ({
-      cidr,
-      asn,
-    })),
-  });
-  const { service, edge } = wanted;
-  const acme = {
-    ...organisation('acme', 64500),
-    flags: wanted.flags,
-    ...(wanted.fallback && { default: wanted.fallback }),
-    groups:
-      wanted.ports.length === 0
-        ? []
-        : [
-            {
-              name: 'g',
-              rules: wanted.ports.map((port) => ({
-                action: 'deny',
-                protocol: 'udp',
-                destination_port: port,
-              })),
-              addresses: targets,
-            },
-          ],
-    geo_rules:
-      wanted.countries.length === 0
-        ? []
-        : [{ action: 'deny', countries: wanted.countries, addresses: targets }],
-  };
-  const hive = {
-    ...organisation('hive', 64501),
-    services:
-      service === null
-        ? []
-        : [
-            {
-              id: 7,
-              name: service.name,
-              active: service.active,
-              addresses: service.carved ? [{ ip: CARVED }] : [],
-              managed_filters: service.managed ? ['udp-stateful'] : [],
-            },
-          ],
-  };
-  const rules = wanted.baseline.map((port) => ({
-    action: 'deny',
-    protocol: 'tcp',
-    destination_port: port,
-  }));
-  return stringify({
-    organisations: { acme, hive },
-    baseline: rules.length === 0 ? [] : [{ prefixes: ['203.0.113.0/24'], rules }],
-    edges: edge === null ? [] : [{ name: 'e', ...edge }],
-  });
-}
 
 /** The content of the database, read independently of the tested code. */
 async function read(db: Db): Promise<string[]> {

@@ -1,3 +1,4 @@
+import type { ServerObject } from '@portcullis/contract/schemas/declared/game-server.ts';
 import type { PlanDraft } from './draft.ts';
 
 /** Notes servers that a key names and that do not exist: a later file may create them, but most are mistyped. */
@@ -23,4 +24,30 @@ export function noteEggs(draft: PlanDraft): void {
   for (const { name, found } of draft.file.eggs) {
     for (const note of found.notes) draft.note(`egg ${name}: ${note}`);
   }
+}
+
+/**
+ * Refuses servers whose egg was not found under its digest. One that a server has already is stored, so it may be named by its digest
+ * with the image and the variables that were checked when it was made.
+ */
+export function refuseMissingEggs(draft: PlanDraft): void {
+  const { file, state } = draft;
+  const digests = new Set(file.eggs.map(({ found }) => found.digest));
+  const stored = new Map(state.objects.server.map(({ object }) => [object.uuid, object]));
+  for (const { object, at } of file.objects.server) {
+    const { uuid, egg, egg_digest: digest } = object;
+    if (digests.has(digest)) continue;
+    const before = stored.get(uuid);
+    if (before?.egg_digest !== digest) {
+      draft.refuse(at, `There is no egg ${egg} with the digest ${digest}: leave egg_digest out.`);
+    } else if (hasOtherSettings(before, object)) {
+      const message = `The egg ${egg} of the digest ${digest} is not at hand to check the image and the variables: put it beside this file, or leave them as they are.`;
+      draft.refuse(at, message);
+    }
+  }
+}
+
+function hasOtherSettings(before: ServerObject, { image, variables }: ServerObject): boolean {
+  const given = Object.entries(variables);
+  return image !== before.image || given.some(([env, value]) => before.variables[env] !== value);
 }

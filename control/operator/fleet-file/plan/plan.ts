@@ -4,7 +4,7 @@ import type { FleetState } from '../state/state.ts';
 import type { FleetPlan } from './change.ts';
 import { PlanDraft } from './draft.ts';
 import { planObjects } from './objects.ts';
-import { noteEggs, noteUnknownServers } from './game-servers.ts';
+import { noteEggs, noteUnknownServers, refuseMissingEggs } from './game-servers.ts';
 
 /**
  * Computes what has to change so that the database's fleet-file side is what the file says. Pure: the same
@@ -13,6 +13,7 @@ import { noteEggs, noteUnknownServers } from './game-servers.ts';
 export function planChanges(file: FleetFile, state: FleetState): FleetPlan {
   const draft = new PlanDraft(file, state);
   planObjects(draft);
+  refuseMissingEggs(draft);
   noteEggs(draft);
   noteUnknownServers(draft);
   return draft.finish();

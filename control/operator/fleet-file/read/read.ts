@@ -1,4 +1,5 @@
-import { checkFleet, type FleetFileResult, parseFleet } from '../parse/parse.ts';
+import { type CheckedFleet, checkFleet, type FleetFileResult, parseFleet } from '../parse/parse.ts';
+import type { EggFile } from '../../../game-servers/index.ts';
 import { type EggSource, libraryOf, loadEggs, NO_EGG_SOURCE } from './egg-files.ts';
 import { MAX_FLEET_BYTES, readTextFile } from './text-file.ts';
 import type { Environment } from './yaml-source.ts';
@@ -14,12 +15,29 @@ export async function readFleetFile(
     return { ok: false, mistakes: [{ file: path, line: 1, column: 1, message: file.reason }] };
   }
   const checked = checkFleet(file.text, path, env);
-  if (!checked.ok) return checked;
+  return checked.ok ? readChecked(checked, path, source) : checked;
+}
+
+/** Reads the eggs of a checked file, and what it wants. */
+export async function readChecked(
+  checked: CheckedFleet,
+  path: string,
+  source: EggSource,
+): Promise<FleetFileResult> {
+  const eggs = await readEggs(checked.text.library ?? [], checked.eggs, path, source);
+  return parseFleet(checked, path, { eggs, compile: source.compile, mayKeepEggs: true });
+}
+
+/** The eggs of a file by their names: its own ones, and others from its folder or the shipped ones. */
+export async function readEggs(
+  library: readonly { readonly name: string; readonly document: object }[],
+  names: readonly string[],
+  path: string,
+  source: EggSource,
+): Promise<ReadonlyMap<string, EggFile>> {
   const { read } = libraryOf(source);
-  const { library = [] } = checked.text;
   const added = library.map(({ name, document }) => [name, read(document)] as const);
   const own = new Map(added);
-  const others = checked.eggs.filter((name) => !own.has(name));
-  const eggs = new Map([...(await loadEggs(others, path, source)), ...own]);
-  return parseFleet(checked, path, { eggs, compile: source.compile });
+  const others = names.filter((name) => !own.has(name));
+  return new Map([...(await loadEggs(others, path, source)), ...own]);
 }
