@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite, test, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from './testing/eventually.ts';
+import { freePort } from './testing/free-port.ts';
 import { CommandSession, RunningCommand } from './testing/run.ts';
 import { leaveUsualPort } from './testing/usual-port.ts';
 
@@ -40,15 +39,6 @@ function provide(t: TestContext) {
       return { command, started: JSON.parse(await command.prints(/\}\n$/)) as Started };
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  assert.ok(address !== null && typeof address === 'object');
-  return address.port;
 }
 
 function callerOf({ url, keys, addresses }: Started) {

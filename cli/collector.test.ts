@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, it } from 'node:test';
 import { netflowV5 } from '@portcullis/collector/testing/datagrams.ts';
+import { freePort } from './testing/free-port.ts';
 import { parseExporters, parseListen } from './commands/collector/flow-options.ts';
 
 const FLOW = {
@@ -88,12 +89,3 @@ describe('portcullis collector', () => {
     );
   });
 });
-
-async function freePort(): Promise<number> {
-  const socket = createSocket('udp4');
-  socket.bind(0, '127.0.0.1');
-  await once(socket, 'listening');
-  const { port } = socket.address();
-  socket.close();
-  return port;
-}

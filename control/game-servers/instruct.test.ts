@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { sql } from 'kysely';
 import { assertRefused, dataOf, type TestClient, type TestReply } from '../testing/client.ts';
-import { startEnvironment, type TestEnvironment } from '../testing/fixture.ts';
+import { IMPATIENT, startEnvironment, type TestEnvironment } from '../testing/fixture.ts';
 import { TestNode } from './testing/node.ts';
 import { addNode, addServer, uuidOf } from './testing/servers.ts';
 
@@ -12,8 +12,11 @@ const COMMAND = `${SERVER}/command`;
 const START = { signal: 'start' };
 const key = (value: string) => ({ 'idempotency-key': value });
 
-async function start(t: TestContext): Promise<TestEnvironment & { readonly node: TestNode }> {
-  const world = await startEnvironment(t);
+async function start(
+  t: TestContext,
+  overrides: Parameters<typeof startEnvironment>[1] = {},
+): Promise<TestEnvironment & { readonly node: TestNode }> {
+  const world = await startEnvironment(t, overrides);
   const credential = await addNode(world.db, 'node-1');
   await addServer(world.db, { number: 1 });
   await addServer(world.db, { number: 2, built: false });
@@ -71,11 +74,10 @@ test('answers 502 with the text of the node when the node rejects', async (t) =>
 });
 
 test('answers 502 in bounded time for a hanging or absent node and names the case', async (t) => {
-  const { acme, node } = await start(t);
+  const { acme, node } = await start(t, { nodeTimeouts: IMPATIENT });
   node.answer = () => null;
-  const before = performance.now();
+  // Later than that, the deadline of requests would answer.
   const hung = await acme.post(POWER, START);
-  assert.ok(performance.now() - before < 5_000);
   acknowledged(
     hung,
     502,
@@ -228,7 +230,7 @@ test('answers each of fifty concurrent equal signals and leaves nothing open', a
 });
 
 test('holds no database connection or transaction while waiting for a hung node', async (t) => {
-  const { acme, node, db } = await start(t);
+  const { acme, node, db } = await start(t, { nodeTimeouts: IMPATIENT });
   node.answer = () => null;
   const hung = Array.from({ length: 20 }, () => acme.post(POWER, START));
   await node.called(hung.length);
@@ -272,7 +274,7 @@ test('Idempotency-Key: a refusal frees the key', async (t) => {
 });
 
 test('Idempotency-Key: an instruction is not sent again after its control plane died', async (t) => {
-  const { acme, node, db } = await start(t);
+  const { acme, node, db } = await start(t, { nodeTimeouts: IMPATIENT });
   node.answer = () => null;
   const dying = acme.post(COMMAND, { command: 'x' }, key('a'));
   await node.called(1);

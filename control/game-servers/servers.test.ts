@@ -4,15 +4,18 @@ import { ABILITIES } from '@portcullis/core/access/abilities.ts';
 import { rightsOfAbilities } from '@portcullis/core/access/server-rights.ts';
 import { sql } from 'kysely';
 import { assertRefused } from '../testing/client.ts';
-import { OTHER, startEnvironment, type TestEnvironment } from '../testing/fixture.ts';
+import { IMPATIENT, OTHER, startEnvironment, type TestEnvironment } from '../testing/fixture.ts';
 import { stateAnswer, TestNode } from './testing/node.ts';
 import { addNode, addServer, uuidOf } from './testing/servers.ts';
 
 const LIST = '/api/v1/game-servers';
 const at = (number: number): string => `${LIST}/${uuidOf(number)}`;
 
-async function start(t: TestContext): Promise<TestEnvironment & { readonly node: TestNode }> {
-  const world = await startEnvironment(t);
+async function start(
+  t: TestContext,
+  overrides: Parameters<typeof startEnvironment>[1] = {},
+): Promise<TestEnvironment & { readonly node: TestNode }> {
+  const world = await startEnvironment(t, overrides);
   const credential = await addNode(world.db, 'node-1');
   const node = await new TestNode(world.nodes, 'node-1', credential).join();
   t.after(() => node.link.close());
@@ -151,7 +154,7 @@ test('shows the current state from the node in the detail, with a tag that chang
 });
 
 test('answers null for state and resources when they are unknown, and keeps the rest', async (t) => {
-  const world = await start(t);
+  const world = await start(t, { nodeTimeouts: IMPATIENT });
   await addServer(world.db, { number: 1 });
   await addServer(world.db, { number: 2, built: false });
   const unknown = async (number: number, why: string): Promise<void> => {
@@ -169,9 +172,7 @@ test('answers null for state and resources when they are unknown, and keeps the 
   world.node.answer = () => ({ kind: 'accepted' });
   await unknown(1, 'the node answers something else');
   world.node.answer = () => null;
-  const before = performance.now();
   await unknown(1, 'the node hangs');
-  assert.ok(performance.now() - before < 2_000);
   world.node.calls.length = 0;
   await unknown(2, 'it is not provisioned');
   assert.deepEqual(world.node.calls, []);
@@ -180,11 +181,12 @@ test('answers null for state and resources when they are unknown, and keeps the 
 });
 
 test('ignores an answer after the timeout', async (t) => {
-  const world = await start(t);
+  const world = await start(t, { nodeTimeouts: { ...IMPATIENT, readMs: 2_000 } });
   await addServer(world.db, { number: 1 });
   world.node.answer = () => stateAnswer('running');
-  world.node.delayMs = 400;
+  world.node.delayMs = 2_100;
   assert.equal(dataOf((await world.acme.get(at(1))).body)['state'], null);
+  // It comes while another one is waited for.
   world.node.delayMs = 200;
   world.node.answer = () => stateAnswer('offline');
   assert.equal(dataOf((await world.acme.get(at(1))).body)['state'], 'offline');
@@ -227,7 +229,7 @@ test('shows in the build why a server is not ready, with its install log', async
 });
 
 test('shows the problem of a server as its node reports it, also if the state is unknown', async (t) => {
-  const world = await start(t);
+  const world = await start(t, { nodeTimeouts: IMPATIENT });
   const uuid = await addServer(world.db, { number: 1 });
   const problem = async (): Promise<unknown> =>
     dataOf((await world.acme.get(`/api/x1/game-servers/${uuid}/build`)).body)['problem'];
@@ -241,7 +243,7 @@ test('shows the problem of a server as its node reports it, also if the state is
 });
 
 test('returns the last console lines, and null if they are unknown', async (t) => {
-  const world = await start(t);
+  const world = await start(t, { nodeTimeouts: IMPATIENT });
   const uuid = await addServer(world.db, { number: 1 });
   const path = `/api/x1/game-servers/${uuid}/console`;
   world.node.answer = ({ call }) =>

@@ -20,6 +20,7 @@ import { createMemoryLink, type MemoryLink } from '@portcullis/link/transport/me
 import type { Registry } from 'prom-client';
 import { createLogger, type Logger } from '../log.ts';
 import { createGameServers, type GameServers } from '../game-servers/index.ts';
+import type { Timeouts } from '../game-servers/nodes/calls.ts';
 import { createWebhooks } from '../webhooks/index.ts';
 import { createRegistry } from '../http/server/metrics.ts';
 import type { RateLimiter } from '../http/operations/rate-limit.ts';
@@ -76,10 +77,16 @@ export const ALL_ABILITIES = [
   'game-servers.create',
 ];
 
-/** Shorter and distinct timeouts for tests. */
-const TEST_DEADLINES = { timeouts: { readMs: 300, instructMs: 3000 } };
+/** How long calls of nodes wait, which answer in tests however busy the machine is. */
+const PATIENT: Timeouts = { readMs: 6_000, instructMs: 8_000 };
+/** For tests of nodes that do not answer. */
+export const IMPATIENT: Timeouts = { readMs: 300, instructMs: 3_000 };
 
 type Test = Parameters<typeof testDatabase>[0] & { after(stop: () => Promise<void>): void };
+
+interface Overrides extends Partial<HttpDeps> {
+  readonly nodeTimeouts?: Timeouts;
+}
 
 /** A busy machine must not decide whether a test sends more in a moment than a caller may. */
 const UNLIMITED: RateLimiter = {
@@ -94,7 +101,7 @@ const UNLIMITED: RateLimiter = {
  */
 export async function startEnvironment(
   t: Test,
-  overrides: Partial<HttpDeps> = {},
+  { nodeTimeouts: timeouts = PATIENT, ...overrides }: Overrides = {},
   onServer: (server: HttpServer) => void = () => {},
   queryEdges: QueryEdges = async () => new Map(),
 ): Promise<TestEnvironment> {
@@ -108,7 +115,7 @@ export async function startEnvironment(
   const sftp = new SftpLogins(db);
   let url = '';
   const replicaUrl = () => url;
-  const gameServers = createGameServers({ db, registry, log, sftp, replicaUrl, ...TEST_DEADLINES });
+  const gameServers = createGameServers({ db, registry, log, sftp, replicaUrl, timeouts });
   const nodes = createMemoryLink(gameServers.agentHandler, gameServers.admit);
   gameServers.useLink(nodes.control);
   const ground = { db, events, access, log, queryEdges, registry, gameServers };

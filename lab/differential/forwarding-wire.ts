@@ -15,7 +15,7 @@ const FAMILIES = [4, 6] as const satisfies readonly Family[];
 /** In the payload of the frame that is sent last. */
 const LAST = 'feedfeedfeedfeed';
 const LAST_MAC = '02:00:00:00:00:fe';
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 
 /** The networks behind the edge, by the device that leads there. */
 const INNER = {

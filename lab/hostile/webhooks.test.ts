@@ -22,7 +22,8 @@ import {
 /** The operator opened everything, and meant the networks around this host. */
 const EVERYTHING = ['0.0.0.0/0', '::/0'].flatMap(cidrOf);
 const LOOPBACK = cidrOf('127.0.0.0/8');
-const TIMEOUT_MS = 400;
+/** The end of every failure; a failure that is no silence comes before it on a busy machine too. */
+const TIMEOUT_MS = 2_000;
 /** Where an answer is expected. */
 const PATIENT_MS = 60_000;
 const never = new AbortController().signal;
@@ -114,7 +115,7 @@ test('what the owner of a webhook reads of a delivery does not tell why there wa
   for (const { id } of hooks) attempts.push((await settled(database.db, id))[0]?.log[0]);
   for (const attempt of attempts) {
     assert.equal(attempt?.response_status, null);
-    assert.match(attempt?.error ?? '', /^No answer within 0\.4 s: /);
+    assert.match(attempt?.error ?? '', /^No answer within 2 s: /);
     assert.ok((attempt?.duration_ms ?? 0) >= TIMEOUT_MS - 5);
     assert.deepEqual(Object.keys(attempt ?? {}).toSorted(), [
       'at',

@@ -6,6 +6,7 @@ import { startStack } from '../stack/stack.ts';
 import {
   openDoor,
   type PortalBrowser,
+  renewAfterFailure,
   seriousFindings,
   startPortalBrowser,
   type Visit,
@@ -52,6 +53,7 @@ describe('an account in a browser, and the operator who helps', {
   after(async () => {
     for (const step of undo.toReversed()) await step();
   });
+  renewAfterFailure(() => [operator, dan]);
 
   it('changes its password, which ends its other sessions', async () => {
     const { page } = operator;

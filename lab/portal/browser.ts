@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { connect, createServer } from 'node:net';
 import { once } from 'node:events';
 import { dirname, join } from 'node:path';
+import { afterEach } from 'node:test';
 import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
 import type { Stack } from '../stack/stack.ts';
 import { eventually } from '../system/stack-fixture.ts';
@@ -23,6 +24,8 @@ export interface Visit {
   readonly faults: readonly string[];
   /** Empties it, after a refusal that the test wants. */
   takeFaults(): string[];
+  /** Forgets what a failed test may have left in a visit that others use: faults, routes and another width. */
+  renew(): Promise<void>;
   /** Signs in with the key of the stack. */
   signIn(): Promise<void>;
   /** Makes a new operator by a one-time link, and acts for the organisation: every role's pages work then. */
@@ -41,6 +44,11 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const PATIENCE_MS = 60_000;
 /** A message that the terminal of a console logs on a busy machine. */
 const SLOW = /^task queue exceeded allotted deadline/;
+/**
+ * The line that the browser logs of a 503, as for a node that was paused for longer than control waits. The client of the page
+ * asks again; a test waits for what the page shows then.
+ */
+const AGAIN = /^Failed to load resource: .* status of 503\b/;
 
 /** `door`: one that was opened before the stack, whose public URL it then has. */
 export async function startPortalBrowser(
@@ -99,8 +107,10 @@ function recordFaults(page: Page, ownUrl: string): string[] {
   const faults: string[] = [];
   page.on('console', (message) => {
     const text = message.text();
-    const isFault = ['error', 'warning'].includes(message.type()) && !SLOW.test(text);
-    if (isFault) faults.push(`${text} (${message.location().url})`);
+    if (!['error', 'warning'].includes(message.type()) || SLOW.test(text)) return;
+    const fault = `${text} (${message.location().url})`;
+    if (AGAIN.test(text)) console.log(fault);
+    else faults.push(fault);
   });
   page.on('pageerror', (error) => faults.push(String(error)));
   page.on('request', (request) => {
@@ -126,6 +136,11 @@ async function visit(
     page,
     faults,
     takeFaults: () => faults.splice(0),
+    async renew() {
+      await page.unrouteAll({ behavior: 'ignoreErrors' });
+      await page.setViewportSize(viewport);
+      faults.length = 0;
+    },
     async signIn() {
       await page.goto(`${url}/`);
       await page.getByRole('button', { name: 'Use an API key instead' }).click();
@@ -151,6 +166,14 @@ async function visit(
     },
     close: () => context.close(),
   };
+}
+
+/** Has the visits that the tests of a suite share forget what a failed one left, so that it fails none after it. */
+export function renewAfterFailure(visits: () => readonly (Visit | undefined)[]): void {
+  afterEach(async (t) => {
+    if (Reflect.get(t, 'passed') === true) return;
+    for (const visit of visits()) await visit?.renew();
+  });
 }
 
 /** Takes back what a toast says, at once, because it goes by itself. Resolves when the service has answered. */

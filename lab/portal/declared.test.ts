@@ -7,6 +7,7 @@ import { startStack } from '../stack/stack.ts';
 import {
   openDoor,
   type PortalBrowser,
+  renewAfterFailure,
   requireNoSidewaysScroll,
   seriousFindings,
   startPortalBrowser,
@@ -47,6 +48,7 @@ describe('what an operator declares by the form of its kind', { skip: skipUnless
   after(async () => {
     for (const step of undo.toReversed()) await step();
   });
+  renewAfterFailure(() => [visit]);
 
   const hive = (path: string): string =>
     `${browser.url}/api/portal/operator/organisations/hive${path}`;

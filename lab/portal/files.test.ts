@@ -11,6 +11,7 @@ import { eventually } from '../system/stack-fixture.ts';
 import {
   openDoor,
   type PortalBrowser,
+  renewAfterFailure,
   requireNoSidewaysScroll,
   SCHEMES,
   seriousFindings,
@@ -20,7 +21,7 @@ import {
   waitForFocus,
 } from './browser.ts';
 import { GAME, PORTAL_FILES, PORTAL_FLEET, WITH_GAMES } from './fleet.ts';
-import { acceptLink, ADA, callAs, PASSWORD } from './people.ts';
+import { acceptLink, ADA, callAs, PASSWORD, readAs } from './people.ts';
 
 const NEEDS = ['root', 'netns', 'nft', 'postgres', 'chromium'] as const;
 const LARGE_BYTES = 9 * 1024 * 1024 + 1;
@@ -75,6 +76,7 @@ describe('the files of a game server in a browser', { skip: skipUnless(NEEDS) },
   after(async () => {
     for (const step of undo.toReversed()) await step();
   });
+  renewAfterFailure(() => [ada]);
 
   const api = (path: string) => `${browser.url}/api/portal${FILES}${path}`;
 
@@ -84,13 +86,8 @@ describe('the files of a game server in a browser', { skip: skipUnless(NEEDS) },
     assert.equal(status, 200, JSON.stringify(body));
   }
 
-  async function read(path: string): Promise<Buffer> {
-    const reply = await ada.page.request.get(
-      api(`/content?raw=true&path=${encodeURIComponent(path)}`),
-    );
-    assert.equal(reply.status(), 200, await reply.text());
-    return reply.body();
-  }
+  const read = (path: string): Promise<Buffer> =>
+    readAs(ada, api(`/content?raw=true&path=${encodeURIComponent(path)}`));
 
   async function visit({ page }: Pick<Visit, 'page'>, place = ''): Promise<void> {
     await page.goto(`${browser.url}/servers/${GAME.uuid}?tab=files${place}`);

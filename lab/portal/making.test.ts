@@ -7,6 +7,7 @@ import { type Stack, startStack } from '../stack/stack.ts';
 import {
   openDoor,
   type PortalBrowser,
+  renewAfterFailure,
   requireNoSidewaysScroll,
   SCHEMES,
   seriousFindings,
@@ -78,6 +79,7 @@ describe('making servers in a browser', { skip: skipUnless(NEEDS) }, () => {
   after(async () => {
     for (const step of undo.toReversed()) await step();
   });
+  renewAfterFailure(() => [operator, owner]);
 
   it('lets an owner find a game in the library and make a server of it, until players can connect', async () => {
     const { page } = owner;

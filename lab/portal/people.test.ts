@@ -11,6 +11,7 @@ import {
   openDoor,
   type PortalBrowser,
   SCHEMES,
+  renewAfterFailure,
   requireNoSidewaysScroll,
   seriousFindings,
   startPortalBrowser,
@@ -74,6 +75,7 @@ describe('people, settings and operators in a browser', { skip: skipUnless(NEEDS
   after(async () => {
     for (const step of undo.toReversed()) await step();
   });
+  renewAfterFailure(() => [ada]);
 
   const api = (path: string): string => `${browser.url}/api/portal${path}`;
 

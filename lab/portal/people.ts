@@ -1,5 +1,5 @@
 import { stepAt, totpCode } from '@portcullis/control/accounts/second-factor.ts';
-import type { Page } from 'playwright-core';
+import type { APIResponse, Page } from 'playwright-core';
 import { EDGE_DEVICE, SERVER } from '../stack/internet.ts';
 import type { NewPerson, PortalBrowser, Visit } from './browser.ts';
 
@@ -82,19 +82,45 @@ export async function readSecret({ page }: Visit): Promise<string> {
 export const RECEIVER =
   "require('node:http').createServer((_, reply) => reply.writeHead(204).end()).listen(9911, '127.0.0.1', () => console.log('ready'))";
 
-/** Calls the interface as the page of this visit would: with its cookie. */
+/** Methods that may be repeated. */
+const REPEATED = ['GET', 'PUT'];
+const TRIES = 10;
+
+/** Calls the interface as the page of this visit would: with its cookie, and again where it asks for that. */
 export async function callAs(
   { page }: Visit,
   url: string,
   method = 'GET',
   body?: object,
 ): Promise<{ readonly status: number; readonly body: unknown }> {
-  const reply = await page.request.fetch(url, {
-    method,
-    headers: { 'x-portcullis-csrf': '1' },
-    ...(body !== undefined && { data: body }),
-  });
+  const reply = await repeated(page, REPEATED.includes(method) ? TRIES : 1, () =>
+    page.request.fetch(url, {
+      method,
+      headers: { 'x-portcullis-csrf': '1' },
+      ...(body !== undefined && { data: body }),
+    }),
+  );
   return { status: reply.status(), body: await reply.json() };
+}
+
+/** The bytes that a path of the interface answers with, read as the page of this visit would. */
+export async function readAs({ page }: Visit, url: string): Promise<Buffer> {
+  const reply = await repeated(page, TRIES, () => page.request.get(url));
+  if (!reply.ok()) throw new Error(`${reply.status()}: ${await reply.text()}`);
+  return reply.body();
+}
+
+/** Calls again what is answered by 503, as when the node of a busy machine is away for a moment. */
+async function repeated(
+  page: Page,
+  tries: number,
+  call: () => Promise<APIResponse>,
+): Promise<APIResponse> {
+  for (let left = tries - 1; ; left -= 1) {
+    const reply = await call();
+    if (reply.status() !== 503 || left === 0) return reply;
+    await page.waitForTimeout(500);
+  }
 }
 
 /** A device with a fingerprint reader that always agrees. */

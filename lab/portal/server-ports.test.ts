@@ -7,6 +7,7 @@ import { eventually } from '../system/stack-fixture.ts';
 import {
   openDoor,
   type PortalBrowser,
+  renewAfterFailure,
   requireNoSidewaysScroll,
   SCHEMES,
   seriousFindings,
@@ -58,6 +59,7 @@ describe('ports of a server, and servers that are deleted, in a browser', {
   after(async () => {
     for (const step of undo.toReversed()) await step();
   });
+  renewAfterFailure(() => [ada]);
 
   const operator = (method: string, path: string, body?: object) =>
     callAs(ada, `${browser.url}/api/portal/operator${path}`, method, body);

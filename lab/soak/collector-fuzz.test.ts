@@ -12,6 +12,7 @@ import {
   set,
   templateSet,
 } from '@portcullis/collector/testing/datagrams.ts';
+import { freePort } from '@portcullis/cli/testing/free-port.ts';
 import { eventually } from '../system/stack-fixture.ts';
 
 const MAIN = join(import.meta.dirname, '..', '..', 'cli', 'main.ts');
@@ -149,12 +150,4 @@ function packetsTo(lines: readonly Line[], ip: string): number {
 function residentMb({ pid }: ChildProcess): number {
   const kilobytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   return Number(kilobytes) / 1024;
-}
-
-async function freePort(): Promise<number> {
-  const socket = createSocket('udp4').bind(0, '127.0.0.1');
-  await once(socket, 'listening');
-  const { port } = socket.address();
-  socket.close();
-  return port;
 }

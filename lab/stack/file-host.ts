@@ -1,11 +1,11 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { programOf } from '@portcullis/cli/agents/processes.ts';
+import { freePort } from '@portcullis/cli/testing/free-port.ts';
 import { createKey } from '@portcullis/control/access/index.ts';
 import type { Db } from '@portcullis/control/db/database.ts';
 import { scratchRoot } from '@portcullis/control/db/scratch.ts';
@@ -290,13 +290,4 @@ async function end(child: ChildProcess | null, signal: NodeJS.Signals): Promise<
   const gone = once(child, 'exit');
   child.kill(signal);
   await gone;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { readonly port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
 }

@@ -27,7 +27,7 @@ import { SUPERUSER } from '@portcullis/control/db/embedded/roles.ts';
 import { scratchRoot } from '@portcullis/control/db/scratch.ts';
 import { ended } from './stack.ts';
 
-const START_MS = 30_000;
+const START_MS = 120_000;
 const POLL_MS = 20;
 const DATABASE = 'portcullis';
 

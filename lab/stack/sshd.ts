@@ -4,6 +4,9 @@ import { join } from 'node:path';
 import { execFileSync } from 'node:child_process';
 import type { Namespace } from './netns.ts';
 
+/** For a busy machine; it costs nothing where sshd answers. */
+const PATIENT_S = 20;
+
 /** A real sshd that listens in a namespace until it is stopped. Nobody can log in: its banner is enough to reach it. */
 export function startSshd(where: Namespace, listen: readonly string[]): { stop(): void } {
   const folder = mkdtempSync(join(tmpdir(), 'pcl-sshd-'));
@@ -29,11 +32,16 @@ export function confineSshd(): void {
   mkdirSync('/run/sshd', { recursive: true, mode: 0o755 });
 }
 
-/** Whether sshd says its name to a client within two seconds. */
-export function answersSsh(client: Namespace, address: string, port: number): boolean {
+/** Whether sshd says its name to a client. Where no answer is expected, two seconds are enough. */
+export function answersSsh(
+  client: Namespace,
+  address: string,
+  port: number,
+  seconds = PATIENT_S,
+): boolean {
   try {
     const read = `exec 3<>/dev/tcp/${address}/${port} && head -c 4 <&3`;
-    return client.run('timeout', '2', 'bash', '-c', read).startsWith('SSH-');
+    return client.run('timeout', String(seconds), 'bash', '-c', read).startsWith('SSH-');
   } catch {
     return false;
   }

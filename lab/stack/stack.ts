@@ -51,7 +51,7 @@ const root = join(import.meta.dirname, '..', '..');
 /** Holdings of the first organisation of every fleet file here, independent of the server. */
 const PROTECTED = SERVER.neighbours[0];
 const LAUNCHER = join(root, 'portcullis');
-const START_MS = 60_000;
+const START_MS = 120_000;
 /** Log lines shown when a start fails. */
 const LOG_END = 4_000;
 

@@ -112,7 +112,7 @@ export function reaches(
   ...options: string[]
 ): boolean {
   try {
-    from.run('curl', '-s', '-o', '/dev/null', '--max-time', '5', ...options, url);
+    from.run('curl', '-s', '-o', '/dev/null', '--max-time', '20', ...options, url);
     return true;
   } catch {
     return false;

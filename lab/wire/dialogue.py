@@ -2,7 +2,7 @@
 
 Both ends of a protocol as its description has it, for games whose server is at no hand. LINES is JSON.
 serve: [[PREFIX, ANSWER], ...] as hex: whatever begins with a prefix gets its answer. Says `ready`.
-ask: [[SAID, PREFIX], ...]: says each line and waits, at most 5 s, for an answer that begins with the prefix; null waits
+ask: [[SAID, PREFIX], ...]: says each line and waits, at most 15 s, for an answer that begins with the prefix; null waits
 for none. Says `done`, or how far it came. Silent for SECONDS before the last line.
 """
 import json
@@ -15,7 +15,7 @@ role, transport, address, port, lines, *silence = sys.argv[1:]
 lines = [[None if one is None else bytes.fromhex(one) for one in line] for line in json.loads(lines)]
 kind = socket.SOCK_DGRAM if transport == "udp" else socket.SOCK_STREAM
 end = socket.socket(socket.AF_INET, kind)
-PATIENCE = 5
+PATIENCE = 15
 
 
 def answer_to(data):

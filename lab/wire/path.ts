@@ -19,7 +19,10 @@ export interface Sent extends Passed {
 }
 
 const BETWEEN_MS = 3;
-const RESTORED_MS = 10_000;
+const RESTORED_MS = 30_000;
+/** Until a sentinel is sent again, and how often: one that nobody forwards yet is lost. */
+const SENTINEL_MS = 5_000;
+const SENTINEL_TRIES = 6;
 
 /**
  * Tests whether packets pass from one probe to another. Each packet is followed by one to a sentinel address on the
@@ -118,7 +121,15 @@ export class Path {
 
   /** Resolves when all packets sent before have arrived or were dropped. */
   async #settle(packet: ProbePacket): Promise<void> {
-    await this.#to.arrival(await this.#sendSentinel(packet));
+    for (let tries = 1; ; tries += 1) {
+      const marker = await this.#sendSentinel(packet);
+      try {
+        await this.#to.arrival(marker, SENTINEL_MS);
+        break;
+      } catch (error) {
+        if (tries === SENTINEL_TRIES) throw error;
+      }
+    }
     await this.#to.barrier();
   }
 

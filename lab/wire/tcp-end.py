@@ -10,6 +10,8 @@ import threading
 import time
 
 role, address, port = sys.argv[1], sys.argv[2], int(sys.argv[3])
+# Of a busy machine: what is lost is sent again after one, three and seven seconds.
+PATIENCE = 10
 family = socket.AF_INET6 if ":" in address else socket.AF_INET
 
 
@@ -43,7 +45,7 @@ def tell_all():
 def answer(line):
     """What came of it; what the server says by itself is no answer."""
     received = b""
-    deadline = time.monotonic() + 3
+    deadline = time.monotonic() + PATIENCE
     while line not in received:
         end.settimeout(max(0.001, deadline - time.monotonic()))
         data = end.recv(4096)
@@ -61,7 +63,7 @@ if role == "serve":
         threading.Thread(target=echo, args=(listener.accept()[0],), daemon=True).start()
 
 if role == "crowd":
-    crowd = [socket.create_connection((address, port), timeout=10) for _ in range(int(sys.argv[4]))]
+    crowd = [socket.create_connection((address, port), timeout=30) for _ in range(int(sys.argv[4]))]
     say("ready")
     sys.stdin.read()
     sys.exit()
@@ -69,7 +71,7 @@ if role == "crowd":
 end = socket.socket(family)
 end.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 end.bind(("", int(sys.argv[4])))
-end.settimeout(3)
+end.settimeout(PATIENCE)
 end.connect((address, port))
 say("ready")
 for line in sys.stdin:

@@ -13,7 +13,7 @@ import type {
 } from '@portcullis/link/messages/node.ts';
 import type { AgentSide } from '@portcullis/link/transport/transport.ts';
 
-const TIMEOUT_MS = 5_000;
+const TIMEOUT_MS = 30_000;
 
 /** A test node: sends given messages, records calls and answers as `answer` says. */
 export class TestNode {

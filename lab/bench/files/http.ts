@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from '@portcullis/cli/testing/free-port.ts';
 import type { FileHost } from '../../stack/file-host.ts';
 import { NGINX } from '../../stack/game-servers.ts';
 import { median, quantile, residentMib } from '../measure.ts';
@@ -248,13 +248,4 @@ async function startNginx(
   }
   child.kill('SIGKILL');
   throw new Error('nginx does not answer');
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { readonly port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
 }

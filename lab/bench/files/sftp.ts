@@ -1,9 +1,9 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { freePort } from '@portcullis/cli/testing/free-port.ts';
 import { sql } from 'kysely';
 import type { FileHost } from '../../stack/file-host.ts';
 import { confineSshd } from '../../stack/sshd.ts';
@@ -174,12 +174,4 @@ function rateOf(operation: Operation, ms: number): number {
 
 function median(values: readonly number[] = []): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const address = server.address();
-  server.close();
-  return typeof address === 'object' ? (address?.port ?? 0) : 0;
 }

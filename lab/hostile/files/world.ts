@@ -10,6 +10,8 @@ import { startEnvironment, type TestEnvironment } from '@portcullis/control/test
 import { parseCidr } from '@portcullis/core/net/cidr.ts';
 import { TestFiles } from '@portcullis/node/files/testing/files.ts';
 
+const PATIENT_MS = 30_000;
+
 export const FILES = `/api/x1/game-servers/${uuidOf(1)}/files`;
 
 export interface Job {
@@ -31,7 +33,11 @@ export interface FilesWorld extends TestEnvironment {
 
 /** The API, the link, and the real gate in front of the files of a server. */
 export async function startFiles(t: TestContext): Promise<FilesWorld> {
-  const env = await startEnvironment(t);
+  // What a node does at length is answered when it is done, on a busy machine too.
+  const env = await startEnvironment(t, {
+    nodeTimeouts: { readMs: PATIENT_MS, instructMs: PATIENT_MS },
+    deadlineMs: 2 * PATIENT_MS,
+  });
   const node = await new TestNode(env.nodes, 'node-1', await addNode(env.db, 'node-1')).join();
   t.after(() => node.link.close());
   await addServer(env.db, { number: 1 });

@@ -88,5 +88,5 @@ test('dry runs over many samples let the requests of others have their turns', a
   }
   await Promise.all(runs);
   // One for each run, if none of them has a turn meanwhile.
-  assert.ok(reads > 25, `${reads} reads`);
+  assert.ok(reads > 15, `${reads} reads`);
 });

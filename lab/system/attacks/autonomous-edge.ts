@@ -72,12 +72,19 @@ export class AutonomousEdge {
     this.#served = null;
   }
 
-  async flood(kind: FloodKind, target: string, pps: number, seconds: number): Promise<FloodReport> {
+  /** `enough`: it ends before. */
+  async flood(
+    kind: FloodKind,
+    target: string,
+    pps: number,
+    seconds: number,
+    enough?: AbortSignal,
+  ): Promise<FloodReport> {
     const { client, edge } = this.internet;
     const { ifindex } = linkOf(client, 'eth0');
     const to = linkOf(edge, EDGE_DEVICE).address;
     const plan = { name: kind, kind, target, to, device: 'eth0', ifindex, pps, seconds };
-    const report = (await sendFloods(client, [plan])).get(kind);
+    const report = (await sendFloods(client, [plan], undefined, enough)).get(kind);
     if (report === undefined) throw new Error('a flood says nothing of itself');
     return report;
   }

@@ -119,7 +119,7 @@ async function start(
   });
   t.after(() => service.kill('SIGKILL'));
   await within(
-    10_000,
+    60_000,
     'nobody takes the traffic',
     once(service.stdout as NodeJS.ReadableStream, 'data'),
   );
@@ -130,7 +130,7 @@ async function start(
 
 async function say(client: Namespace, ...words: readonly (string | number)[]): Promise<void> {
   const child = client.spawn([process.execPath, TALK, ...words.map(String)], { stdio: 'inherit' });
-  const [code] = (await within(20_000, 'no traffic', once(child, 'exit'))) as [number | null];
+  const [code] = (await within(60_000, 'no traffic', once(child, 'exit'))) as [number | null];
   assert.equal(code, 0);
 }
 
@@ -146,7 +146,7 @@ async function talk(client: Namespace): Promise<void> {
 async function end(probe: ChildProcess): Promise<void> {
   const gone = once(probe, 'exit');
   probe.kill('SIGINT');
-  await within(20_000, 'the exporter did not end', gone);
+  await within(60_000, 'the exporter did not end', gone);
 }
 
 function udpKey(family: 4 | 6): string {

@@ -89,8 +89,11 @@ describe('early drop on the wire', { skip: lacking ?? false }, () => {
   it('leaves a device that moves to another network namespace, and is on it when it comes back', async () => {
     const { edge, container } = fixture.internet;
     edge.run('ip', 'link', 'set', EDGE_DEVICE, 'netns', container.name);
-    await eventually('it is off', async () => attachedMode(container) === null);
-    container.run('ip', 'link', 'set', EDGE_DEVICE, 'netns', edge.name);
+    try {
+      await eventually('it is off', async () => attachedMode(container) === null);
+    } finally {
+      container.run('ip', 'link', 'set', EDGE_DEVICE, 'netns', edge.name);
+    }
     const begin = performance.now();
     edge.run('ip', 'link', 'set', EDGE_DEVICE, 'up');
     settleUplink(edge);
@@ -99,9 +102,10 @@ describe('early drop on the wire', { skip: lacking ?? false }, () => {
     await assertVerdicts();
   });
 
-  it('passes replies to what left by a device that is not named', async () => {
+  it('passes replies to what left by a device that is not named', async (t) => {
     const { through, client, server, internet } = fixture;
     leaveElsewhere();
+    t.after(() => internet.edge.run('ip', 'link', 'del', 'out'));
     const question = {
       protocol: 'udp',
       source: SERVER[4],
@@ -119,7 +123,6 @@ describe('early drop on the wire', { skip: lacking ?? false }, () => {
       const reply = packet(4, 'udp', { sourcePort: 5353, destinationPort: sourcePort });
       assert.equal(await through.passes(reply), true);
     }
-    internet.edge.run('ip', 'link', 'del', 'out');
   });
 
   it('passes replies to what the protected side opened, also before the edge was switched on', async () => {

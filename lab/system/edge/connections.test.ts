@@ -230,7 +230,9 @@ describe('removal of tracked connections', { skip: lacking ?? false }, () => {
     assert.ok(removed.removed >= COUNT / 2);
     // Memory holds the entries of one turn, not all entries.
     assert.ok(batches > 20 && largest < 2_000, `${batches}, ${largest}`);
-    assert.ok(most < 25, `${most}`);
+    // A slow machine needs longer for a turn and for all of them: none but few are more than a small part.
+    const all = turnsMs.reduce((sum, one) => sum + one, 0);
+    assert.ok(most < all / 20, `${most} of ${all} ms`);
   });
 
   it('are remembered in the kernel for as long as they would have been known, up to what there is room for', async (t) => {

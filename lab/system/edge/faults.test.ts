@@ -8,7 +8,7 @@ import { eventually, startStackFixture, type StackFixture, whyNot } from '../sta
 
 /** Once each victim. */
 const ROUNDS = repeated(3);
-const RECOVERY_MS = 40_000;
+const RECOVERY_MS = 120_000;
 const WRITES_BEFORE_KILL = 6;
 const ADDRESSES = Array.from({ length: 20 }, (_, index) => `203.0.113.${index + 10}`);
 

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { connect } from 'node:tls';
+import { freePort } from '@portcullis/cli/testing/free-port.ts';
 import { RunningCommand } from '@portcullis/cli/testing/run.ts';
 import { eventually } from '@portcullis/cli/testing/eventually.ts';
 import { TEST_CERTIFICATE } from '@portcullis/control/testing/certificate.ts';
@@ -16,15 +17,9 @@ import { require } from '../../requirements.ts';
 const DOMAIN = 'panel.portcullis.test';
 
 async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
-  const ports: number[] = [];
-  for (const server of servers) {
-    if (!server.listening) await once(server, 'listening');
-    const address = server.address();
-    if (address !== null && typeof address === 'object') ports.push(address.port);
-  }
-  for (const server of servers) server.close();
-  return ports;
+  const ports = new Set<number>();
+  while (ports.size < count) ports.add(await freePort());
+  return [...ports];
 }
 
 /** A certificate authority for tests, and a DNS server for which every name is this host. */

@@ -70,7 +70,7 @@ describe('the edge host that protects itself', { skip: whyNot() }, () => {
     const { client, edge } = internet;
     const first = startSshd(edge, ['0.0.0.0:2222', '[::]:2222']);
     t.after(() => first.stop());
-    await eventually('sshd listens', async () => answersSsh(client, HOST[4], 2222));
+    await eventually('sshd listens', async () => answersSsh(client, HOST[4], 2222, 2));
     await eventually('its port is known', async () => (await knownPorts()).includes('tcp 2222'));
     // As an operator would: a tunnel to the host, and a session inside it.
     for (const [where, local, remote, inside] of [
@@ -96,7 +96,7 @@ describe('the edge host that protects itself', { skip: whyNot() }, () => {
       where.run('ip', 'addr', 'add', `${inside}/24`, 'dev', 'vpn');
       where.run('ip', 'link', 'set', 'vpn', 'up');
     }
-    await eventually('the tunnel works', async () => answersSsh(client, TUNNEL.host, 2222));
+    await eventually('the tunnel works', async () => answersSsh(client, TUNNEL.host, 2222, 2));
     const session = client.spawn(
       ['bash', '-c', `exec 3<>/dev/tcp/${TUNNEL.host}/2222; sleep 300`],
       { stdio: 'ignore' },
@@ -111,7 +111,7 @@ describe('the edge host that protects itself', { skip: whyNot() }, () => {
       assert.equal(answersSsh(client, address, 2222), true, address);
     const second = startSshd(edge, ['[::]:2223']);
     t.after(() => second.stop());
-    await eventually('another port is learned', async () => answersSsh(client, HOST[6], 2223));
+    await eventually('another port is learned', async () => answersSsh(client, HOST[6], 2223, 2));
     assert.equal(reaches(client, `http://${HOST[4]}:23/`, '--max-time', '1'), false);
     await stack.api.deleteRules(HOST[4], ids.slice(0, 1));
     await stack.api.deleteRules(HOST[6], ids.slice(1));

@@ -46,7 +46,7 @@ describe('the operator of an edge host that protects itself', {
   it('gets in by an sshd that is started after the rules are live', async () => {
     const { client } = fixture.internet;
     for (const address of [HOST[4], HOST[6]])
-      await eventually('sshd is learned', async () => answersSsh(client, address, SSH_PORT));
+      await eventually('sshd is learned', async () => answersSsh(client, address, SSH_PORT, 2));
   });
 
   it('gets in by a VLAN', async (t) => {
@@ -97,7 +97,7 @@ describe('the operator of an edge host that protects itself', {
       return answersSsh(client, HOST[4], SSH_PORT);
     };
     assert.deepEqual([from(elsewhere), from(CLIENT[4])], [true, true]);
-    assert.equal(answersSsh(client, MOVING, 22), false, 'behind the edge the rules decide');
+    assert.equal(answersSsh(client, MOVING, 22, 2), false, 'behind the edge the rules decide');
     server.run('ip', 'addr', 'del', `${MOVING}/24`, 'dev', 'eth0');
     edge.run('ip', 'addr', 'add', `${MOVING}/32`, 'dev', 'lo');
     assert.equal(answersSsh(client, MOVING, SSH_PORT), true);

@@ -21,8 +21,12 @@ export function faultTests(started: () => Machines): void {
 
 function centralFaults(): void {
   it('a replica of control is killed', async (t) => {
-    await survives(t, machines, () => machines.end('replica', 'SIGKILL'));
-    await machines.startReplica();
+    try {
+      await survives(t, machines, () => machines.end('replica', 'SIGKILL'));
+    } finally {
+      await machines.end('replica', 'SIGKILL');
+      await machines.startReplica();
+    }
   });
 
   it('PostgreSQL is killed, and started again by control', async (t) => {
@@ -85,14 +89,17 @@ function edgeFaults(): void {
 
   for (const clock of ['+3600s', '-3600s']) {
     it(`the clock of an edge is wrong by ${clock}`, async (t) => {
-      await survives(t, machines, async () => {
+      try {
+        await survives(t, machines, async () => {
+          await machines.end('ams1', 'SIGTERM');
+          machines.startEdge('ams1', clock);
+          await machines.logged('ams1', 'joined control');
+        });
+      } finally {
         await machines.end('ams1', 'SIGTERM');
-        machines.startEdge('ams1', clock);
+        machines.startEdge('ams1');
         await machines.logged('ams1', 'joined control');
-      });
-      await machines.end('ams1', 'SIGTERM');
-      machines.startEdge('ams1');
-      await machines.logged('ams1', 'joined control');
+      }
     });
   }
 

@@ -23,26 +23,37 @@ export function natsTests(started: () => Machines): void {
     it('enforce while NATS is killed; writes are accepted, and live once it is back', async (t) => {
       const before = await denyPort();
       await machines.end('nats', 'SIGKILL');
-      const { port, generation } = await accept();
-      assert.equal(await isLive(generation), false);
-      for (const edge of machines.edges) {
-        assert.ok(denies(edge, before) && !denies(edge, port), edge.name);
+      let accepted: Awaited<ReturnType<typeof accept>>;
+      try {
+        accepted = await accept();
+        assert.equal(await isLive(accepted.generation), false);
+        for (const edge of machines.edges) {
+          assert.ok(denies(edge, before) && !denies(edge, accepted.port), edge.name);
+        }
+        await machines.logged('control', 'NATS is away');
+      } finally {
+        await machines.startNats();
       }
-      await machines.logged('control', 'NATS is away');
-      await machines.startNats();
+      const { port, generation } = accepted;
       await measure(t, 'live after NATS is back', () => machines.api.liveAt(PROTECTED, generation));
       for (const edge of machines.edges) assert.ok(denies(edge, port), edge.name);
     });
 
     it('are not called live while one that is in service is cut off', async (t) => {
-      machines.setWire('ams1', 'down');
-      const { port, generation } = await accept();
       const [fra1, ams1] = machines.edges as [Machine, Machine];
-      await eventually('fra1 enforces it', async () => denies(fra1, port));
-      await delay(2_000);
-      assert.equal(await isLive(generation), false);
-      assert.ok(!denies(ams1, port));
-      machines.setWire('ams1', 'up');
+      machines.setWire('ams1', 'down');
+      let accepted: Awaited<ReturnType<typeof accept>>;
+      try {
+        accepted = await accept();
+        const { port, generation } = accepted;
+        await eventually('fra1 enforces it', async () => denies(fra1, port));
+        await delay(2_000);
+        assert.equal(await isLive(generation), false);
+        assert.ok(!denies(ams1, port));
+      } finally {
+        machines.setWire('ams1', 'up');
+      }
+      const { port, generation } = accepted;
       await measure(t, 'live after the wire is mended', () =>
         machines.api.liveAt(PROTECTED, generation),
       );

@@ -76,7 +76,6 @@ describe('the Docker engine, when Docker fails', { skip: skipUnless(['docker', '
     await events.until('gap');
     fixture.dockerd.hang();
     try {
-      const begin = performance.now();
       const calls = [
         engine.inspect(game.uuid),
         engine.list(),
@@ -87,7 +86,6 @@ describe('the Docker engine, when Docker fails', { skip: skipUnless(['docker', '
       ];
       for (const call of calls)
         await assert.rejects(call, { name: 'EngineError', code: 'timeout' });
-      assert.ok(performance.now() - begin < 10_000, 'all at once');
       await events.until('lost');
     } finally {
       fixture.dockerd.resume();

@@ -167,13 +167,10 @@ describe('a node over Docker, when something fails', {
     await host.run();
     fixture.dockerd.hang();
     try {
-      const begin = performance.now();
       await host.becomes(null);
-      // Docker is taken for lost after 5 s at the earliest.
-      assert.ok(performance.now() - begin < 5_000);
       const killed = host.power('kill');
       const answers = await Promise.all([
-        host.call({ kind: 'look' }, { withinMs: 2_000 }),
+        host.call({ kind: 'look' }),
         host.power('stop'),
         host.command('say anybody'),
       ]);

@@ -188,8 +188,11 @@ describe('sessions of SFTP over processes', { skip: skipUnless(NEEDS) }, () => {
 
   it('end with the right to connect', async (t) => {
     await makePassword();
-    await cut(t, () => setRights(RIGHTS.filter((right) => right !== 'file.sftp')));
-    await setRights(RIGHTS);
+    try {
+      await cut(t, () => setRights(RIGHTS.filter((right) => right !== 'file.sftp')));
+    } finally {
+      await setRights(RIGHTS);
+    }
   });
 
   it('end with their password', async (t) => {
@@ -210,8 +213,11 @@ describe('sessions of SFTP over processes', { skip: skipUnless(NEEDS) }, () => {
 
   it('end when the server is suspended', async (t) => {
     await makePassword();
-    await cut(t, () => stack.applyFleet(fleetOf(true)));
-    await stack.applyFleet(fleetOf(false));
+    try {
+      await cut(t, () => stack.applyFleet(fleetOf(true)));
+    } finally {
+      await stack.applyFleet(fleetOf(false));
+    }
   });
 
   it('end when the person is removed from the server', async (t) => {

@@ -11,7 +11,7 @@ import { readableProgram, RUNNING } from '@portcullis/link/program/readable-prog
 /** Ports that the programs of an installation listen on, in a network namespace of their own. */
 export const PORTS = { api: 8080, nats: 4222, flows: 6343, farFlows: 6344, game: 25_570 } as const;
 const API = `127.0.0.1:${PORTS.api}`;
-const START_MS = 60_000;
+const START_MS = 120_000;
 
 interface Sent {
   readonly key?: string;
