@@ -137,8 +137,8 @@ export interface Kind<T extends object = object, Facts extends object = object> 
   stays?(current: Current<T, Facts>): boolean;
   /** Handles the fields of requests and answers that are beside the object (`input`). */
   readonly beside?: Beside<Facts>;
-  /** Effects of a change beside its fields, in words that follow those of the fields. */
-  further?(before: Current<T, Facts>, after: T): string[];
+  /** Effects of a change beside its fields, in words that follow those of the fields. `isEqual`: no field changes. */
+  further?(before: Current<T, Facts>, after: T, isEqual: boolean): string[];
   /** The object as it is answered, where something of it is not. */
   view?(object: T): object;
   /** Losses by a change (`after`) or a removal (null), in sentences: it then has to be allowed. */

@@ -21,9 +21,11 @@ export function differenceOf<T extends object>(
 ): Difference | null {
   const subject = subjectOf(kind, object);
   if (before === null) return { sign: '+', subject, words: kind.summary(object) };
+  // Most objects of a file do not change, and words for all of them take long.
+  const isEqual = JSON.stringify(before.object) === JSON.stringify(object);
   const words = [
-    describeChanges(kind, before.object, object),
-    ...(kind.further?.(before, object) ?? []),
+    isEqual ? '' : describeChanges(kind, before.object, object),
+    ...(kind.further?.(before, object, isEqual) ?? []),
   ]
     .filter((part) => part !== '')
     .join(', ');
@@ -32,8 +34,6 @@ export function differenceOf<T extends object>(
 
 /** `name a -> b, active true -> false`. */
 function describeChanges<T extends object>(kind: Kind<T>, before: T, after: T): string {
-  // Most objects of a file do not change, and words for all of them take long.
-  if (JSON.stringify(before) === JSON.stringify(after)) return '';
   const [was, is] = [shownFields(kind, before), shownFields(kind, after)];
   return [...is]
     .flatMap(([name, { field, value }]) => {

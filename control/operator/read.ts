@@ -75,8 +75,9 @@ function readList(field: Field, list: readonly unknown[], { pointer, refuse }: P
   const read = list.map((item, index) => {
     const at = { pointer: `${pointer}/${index}`, refuse };
     const value = readValue(items, item, at);
+    if (unique === undefined) return value;
     const words = describeField(items, value);
-    if (unique !== undefined && seen.has(words)) {
+    if (seen.has(words)) {
       const named = unique === '' ? describeField(items, item) : `${unique} ${words}`;
       refuse(at.pointer, `${named} is here twice.`);
     }

@@ -34,24 +34,32 @@ export function countPorts(ranges: readonly PortRange[]): number {
 
 /** The ports in ascending order. The caller checks the count first. */
 export function expandPorts(ranges: readonly PortRange[]): number[] {
-  return ranges.flatMap(({ low, high }) =>
-    Array.from({ length: high - low + 1 }, (_, index) => low + index),
-  );
+  const ports: number[] = [];
+  for (const { low, high } of ranges)
+    for (let port = low; port <= high; port += 1) ports.push(port);
+  return ports;
 }
 
 function parseItem(item: string): Parsed<PortRange> {
-  const shown = item.slice(0, 24).replace(/[^\x20-\x7e]/g, '?');
   const match = /^ *([0-9]{1,6})(?:-([0-9]{1,6}))? *$/.exec(item);
   if (match === null) {
-    return failed(`"${shown}" is neither a port nor a range: write 80, 7000-7010 or 80,443`);
+    return failed(
+      `"${shownItem(item)}" is neither a port nor a range: write 80, 7000-7010 or 80,443`,
+    );
   }
   const low = parsePort(match[1] as string);
   const high = match[2] === undefined ? low : parsePort(match[2]);
   if (low === null || high === null) {
-    return failed(`"${shown.trim()}": ports are numbers from 1 to 65535 without leading zeros`);
+    return failed(
+      `"${shownItem(item).trim()}": ports are numbers from 1 to 65535 without leading zeros`,
+    );
   }
-  if (low > high) return failed(`"${shown.trim()}": the range ends before it begins`);
+  if (low > high) return failed(`"${shownItem(item).trim()}": the range ends before it begins`);
   return parsed({ low, high });
+}
+
+function shownItem(item: string): string {
+  return item.slice(0, 24).replace(/[^\x20-\x7e]/g, '?');
 }
 
 function parsePort(digits: string): number | null {

@@ -97,8 +97,11 @@ function refuseExpired({ rules, filters }: GroupObject, refuse: Refuse): void {
   }
 }
 
+function isTimed({ expires_at: ends }: { readonly expires_at: string | null }): boolean {
+  return ends !== null;
+}
+
 function expiredIn({ rules, filters }: GroupObject): readonly string[] {
-  const isTimed = ({ expires_at: ends }: { readonly expires_at: string | null }) => ends !== null;
   return [
     ...readRules(rules.filter(isTimed)).expired,
     ...readFilters(filters.filter(isTimed)).expired,
@@ -108,7 +111,10 @@ function expiredIn({ rules, filters }: GroupObject): readonly string[] {
 function describeChanges(
   { object, facts }: Current<GroupObject, GroupFacts>,
   after: GroupObject,
+  isEqual: boolean,
 ): string[] {
+  // Time changes only what ends.
+  if (isEqual && ![...after.rules, ...after.filters].some(isTimed)) return [];
   const { rules, filters, markedRules, markedFilters } = compareContent(facts, after);
   return shorten([
     ...rules.deleted.map((rule) => `- ${describeRule(rule)}`),

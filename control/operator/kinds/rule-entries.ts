@@ -76,14 +76,14 @@ export function readRules(
     const ref = rules[0]?.ref ?? null;
     if (ref !== null && refs.has(ref)) refuse(`${at}/ref`, `The ref ${ref} is here twice.`);
     if (ref !== null) refs.add(ref);
-    if (rules.some((rule) => seen.has(ruleIdentity(rule)))) {
-      refuse(at, 'This repeats a rule that stands above it, or a part of one.');
-    }
+    let isRepeated = false;
     for (const rule of rules) {
-      if (seen.has(ruleIdentity(rule))) continue;
-      seen.add(ruleIdentity(rule));
-      found.push(rule);
+      const identity = ruleIdentity(rule);
+      if (seen.has(identity)) isRepeated = true;
+      else found.push(rule);
+      seen.add(identity);
     }
+    if (isRepeated) refuse(at, 'This repeats a rule that stands above it, or a part of one.');
   }
   return { found, expired };
 }

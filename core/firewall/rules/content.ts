@@ -48,7 +48,8 @@ export function ruleKey({
 }
 
 /** A key that is equal for rules that say the same: a named port is the same whatever its number is now. */
-export function ruleIdentity({ namedPort = null, ...rule }: RuleContent): string {
+export function ruleIdentity(rule: RuleContent): string {
+  const { namedPort = null } = rule;
   if (namedPort === null) return ruleKey(rule);
   return `${ruleKey({ ...rule, port: null })} ${namedPort.server}:${namedPort.name}`;
 }

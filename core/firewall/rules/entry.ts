@@ -60,7 +60,8 @@ export function readEntry(
   const isNamed = namedPort !== null && port === null;
   // Any number shows whether the protocol has ports.
   const destinationPort = isNamed ? '1' : port;
-  const parsed = parseRule({ ...entry, destinationPort, source: text }, own);
+  const input = { action: entry.action, protocol: entry.protocol, destinationPort, source: text };
+  const parsed = parseRule(input, own);
   if (!parsed.ok) return parsed;
   const { action, protocol, source, ports } = parsed.value;
   if (family === null && text !== null && source === null) {

@@ -249,6 +249,31 @@ responders:
   assert.equal(renderPlan(planChanges(mustParse(text), state)), await golden('detection'));
 });
 
+test('a group that is as the file has it changes only when the time of a rule is over', () => {
+  const wordsAt = (expiresAt: string): string[] => {
+    const file = mustParse(`organisations:
+  acme:
+    name: Acme
+    asns: [64500]
+    prefixes: [{ cidr: 203.0.113.0/24, asn: 64500, since: "2026-01-01T00:00:00Z" }]
+    groups: [{ name: g, rules: [{ action: deny, protocol: udp, destination_port: 19, expires_at: "${expiresAt}" }], addresses: [203.0.113.0/24] }]
+`);
+    const marks = { ...NO_MARKS, expiresAt: new Date(expiresAt) };
+    const rules = [
+      { id: 30, action: 'deny', protocol: 'udp', source: null, port: 19, ...marks },
+    ] as const;
+    const group = IN_USE.objects.group.map((row, at) => ({
+      ...row,
+      object: file.objects.group[at]?.object ?? row.object,
+      facts: { ...row.facts, rules },
+    }));
+    const { changes } = planChanges(file, { ...IN_USE, objects: { ...IN_USE.objects, group } });
+    return changes.filter(({ kind }) => kind === 'group').map(({ words }) => words);
+  };
+  assert.deepEqual(wordsAt('9999-01-01T00:00:00Z'), []);
+  assert.deepEqual(wordsAt('2020-01-01T00:00:00Z'), ['- deny udp 19']);
+});
+
 test('golden: everything removed from a fleet in use', async () => {
   assert.equal(renderPlan(planChanges(mustParse(''), IN_USE)), await golden('gone'));
 });

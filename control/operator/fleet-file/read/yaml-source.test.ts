@@ -12,6 +12,27 @@ function read(text: string): unknown {
   return located?.value;
 }
 
+test('reads no variable of the environment for each lexeme, and leaves the environment as it is', (t) => {
+  const { env } = process;
+  let reads = 0;
+  const counting = new Proxy(env, {
+    get(target, name) {
+      reads += 1;
+      return Reflect.get(target, name);
+    },
+  });
+  t.after(() => {
+    process.env = env;
+  });
+  process.env = counting;
+  const texts = ['- { a: 1, b: [2, 3] }\n'.repeat(100), 'a: [1\n', '['.repeat(100)];
+  for (const text of texts) {
+    locateYaml(text, {}, new MistakeList('fleet.yaml'));
+    assert.equal(process.env, counting);
+  }
+  assert.equal(reads, 0);
+});
+
 test('reads the values that were written, in block and flow style', () => {
   const { value } = fc.letrec((tie) => ({
     value: fc.oneof(

@@ -26,10 +26,24 @@ const UNSTORABLE =
 
 /** Returns null when the text is not YAML; the mistakes say why. */
 export function locateYaml(text: string, env: Environment, mistakes: MistakeList): Located | null {
-  const parsed = parseYaml(text, { maxBytes: MAX_FLEET_BYTES });
+  const parsed = withoutEnvironment(() => parseYaml(text, { maxBytes: MAX_FLEET_BYTES }));
   if (parsed.ok) return new Walk(parsed, env, mistakes).run();
   for (const error of parsed.errors) mistakes.add(error, error.message);
   return null;
+}
+
+/**
+ * Runs work that does not wait, with no variable of the environment. The library reads a variable for each lexeme, and
+ * `process.env` searches that of the process each time: a tenth of the reading of a large file.
+ */
+function withoutEnvironment<T>(work: () => T): T {
+  const { env } = process;
+  process.env = {};
+  try {
+    return work();
+  } finally {
+    process.env = env;
+  }
 }
 
 /**
