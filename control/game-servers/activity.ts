@@ -36,9 +36,10 @@ export async function recordActivity(
   call: Pick<ServerCall, 'by' | 'params'> & Pick<CallerCall, 'source' | 'requestId'>,
   action: string,
   detail: Readonly<Record<string, unknown>>,
+  more: Pick<Done, 'of'> = {},
 ): Promise<void> {
   const door: Door = call.by.kind === 'key' ? 'api' : 'portal';
-  await recordDone(tx, call.params.slice, { ...keyActor(call), door }, { action, detail });
+  await recordDone(tx, call.params.slice, { ...keyActor(call), door }, { action, detail, ...more });
 }
 
 /** The actor of an entry, and how and from where it came. */
@@ -52,6 +53,8 @@ interface Done {
   readonly detail: Readonly<Record<string, unknown>>;
   /** How often; once by default. */
   readonly times?: number;
+  /** The organisation that the server had when it was done; default: the one that it has now. */
+  readonly of?: number;
 }
 
 /** Records what was done with a server by an actor who is no caller of an operation. */
@@ -59,7 +62,7 @@ export async function recordDone(
   tx: Reader | Tx,
   server: string,
   { kind, name, source, door }: Doer,
-  { action, detail, times = 1 }: Done,
+  { action, detail, times = 1, of }: Done,
 ): Promise<void> {
   const text = JSON.stringify(fitting(detail));
   const { rows: repeated } = await sql`
@@ -70,30 +73,34 @@ export async function recordDone(
        and at > now() - interval '1 minute'
     returning 1`.execute(tx);
   if (repeated.length > 0) return;
-  // A server that is deleted meanwhile has no activity.
+  // A server that is deleted meanwhile has no activity, and the next organisation's is none of what was done before.
   await sql`
     insert into server_activity (server, actor_kind, actor, door, source, action, detail, times)
     select uuid, ${kind}, ${name}, ${door}, ${source}::inet, ${action}, ${text}::jsonb, ${times}
-      from game_servers where uuid = ${server} for key share`.execute(tx);
+      from game_servers where uuid = ${server} and organisation_id = coalesce(${of ?? null}::bigint, organisation_id)
+       for key share`.execute(tx);
   await forgetOld(tx, server);
 }
 
-/** The characters of a text that are kept where an entry is too large, and the items of a list. */
-const KEPT_CHARACTERS = 200;
+/** The characters of a text that are kept where an entry is too large, the most that fit, and the items of a list. */
+const KEPT_CHARACTERS = [200, 100, 50, 25];
 const KEPT_ITEMS = 3;
-/** Characters of JSON, each at most four bytes, that the table takes in any case. */
-const FITTING = 900;
+/** Bytes of JSON that the table, which bounds its own form of it at 4,096, takes in any case. */
+const FITTING_BYTES = 3_000;
 
 /** The detail of an entry, cut where it is long: the audit trail has all of it. */
 function fitting(detail: Readonly<Record<string, unknown>>): unknown {
-  return JSON.stringify(detail).length <= FITTING ? detail : cut(detail);
+  const forms = [detail, ...KEPT_CHARACTERS.map((characters) => cut(detail, characters))];
+  return forms.find((form) => Buffer.byteLength(JSON.stringify(form)) <= FITTING_BYTES) ?? {};
 }
 
-function cut(value: unknown): unknown {
-  if (typeof value === 'string') return value.slice(0, KEPT_CHARACTERS).toWellFormed();
-  if (Array.isArray(value)) return value.slice(0, KEPT_ITEMS).map(cut);
+function cut(value: unknown, characters: number): unknown {
+  if (typeof value === 'string') return value.slice(0, characters).toWellFormed();
+  if (Array.isArray(value)) return value.slice(0, KEPT_ITEMS).map((item) => cut(item, characters));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, cut(item)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [name, cut(item, characters)]),
+  );
 }
 
 /**

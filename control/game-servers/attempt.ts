@@ -18,7 +18,7 @@ export type Outcome =
 
 /** Whether a node may have done what it did not answer: it had it, and no word came back. */
 export function isUnconfirmed(answer: NodeAnswer | FileAnswer | Silence): boolean {
-  return answer.kind === 'silent' && answer.why === 'late';
+  return answer.kind === 'silent' && (answer.why === 'late' || answer.why === 'cut');
 }
 
 /** An audited attempt, whose outcome is recorded when it is known. */
@@ -65,7 +65,9 @@ export async function recordAttempt(
       await sql`
         update audit set detail = detail || ${JSON.stringify(auditOf(outcome))}::jsonb
          where id = ${id} and set_config('synchronous_commit', 'off', true) = 'off'`.execute(db);
-      await recordActivity(db, call, action, { ...detail, ...activityOf(outcome) });
+      const whole = { ...detail, ...activityOf(outcome) };
+      // Meanwhile it may have passed to another organisation.
+      await recordActivity(db, call, action, whole, { of: call.by.organisationId });
     },
   };
 }

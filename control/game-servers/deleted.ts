@@ -46,7 +46,10 @@ export async function recordLeft(tx: Tx, many: readonly Left[]): Promise<void> {
            purge_at = excluded.purge_at, made_by = excluded.made_by, by_maker = false`.execute(tx);
 }
 
-/** Keeps the people and the activity of servers that are about to be deleted, for as long as `recordLeft` keeps their files. */
+/** The newest entries of a server's activity that a deletion keeps: all writers wait for it. */
+const KEPT_ENTRIES = 500;
+
+/** Keeps the people and the newest activity of servers that are about to be deleted, for as long as `recordLeft` keeps their files. */
 export async function keepPeople(tx: Tx, uuids: readonly string[]): Promise<void> {
   await sql`
     insert into deleted_server_people (uuid, node_id, person_id, rights, since)
@@ -58,7 +61,9 @@ export async function keepPeople(tx: Tx, uuids: readonly string[]): Promise<void
   await sql`
     update server_activity a set server = null, deleted_uuid = d.uuid, deleted_node = d.node_id
       from game_servers g join deleted_servers d on d.uuid = g.uuid and d.node_id = g.node_id
-     where g.uuid = any(${uuids}::uuid[]) and a.server = g.uuid`.execute(tx);
+     where g.uuid = any(${uuids}::uuid[]) and a.server = g.uuid
+       and a.id >= coalesce((select id from server_activity where server = g.uuid
+                              order by id desc offset ${KEPT_ENTRIES - 1} limit 1), 0)`.execute(tx);
 }
 
 /**

@@ -93,6 +93,8 @@ function wordSilence(why: Silence['why'], withinMs: number): string {
       return 'The node did not answer: it is not connected.';
     case 'busy':
       return 'The node did not answer: too much is asked of it already. Try again.';
+    case 'cut':
+      return 'The connection to the node ended before it answered. It may have taken it all the same: look at the state of the server.';
     case 'late':
     default:
       return `The node did not answer within ${withinMs / 1000} s. It may have taken it all the same: look at the state of the server.`;

@@ -34,10 +34,11 @@ export {
   planKind,
   planRemovals,
   type PlanSink,
+  sameValue,
 } from './plan.ts';
 export { server } from './kinds/game-server.ts';
 export { compareEgg } from './library/compare.ts';
 export { findEgg, type LibraryEntry, listLibrary } from './library/eggs.ts';
 export { findPlaces, type ServerPlace } from './places.ts';
-export { settingsOf } from './people-settings.ts';
-export { PRIMARY, type StoredServer } from './kinds/server-table.ts';
+export { settingsOf, withSettings } from './people-settings.ts';
+export { forgetStated, PRIMARY, type StoredServer } from './kinds/server-table.ts';

@@ -180,9 +180,10 @@ export async function deleteServer(
  */
 async function keepNewest(tx: Tx, uuid: string, organisationId: number): Promise<void> {
   await sql`
-    update deleted_servers set made_by = ${organisationId}, by_maker = true where uuid = ${uuid}`.execute(
-    tx,
-  );
+    update deleted_servers set made_by = ${organisationId}, by_maker = true
+     where uuid = ${uuid}
+       and node_id = (select node_id from deleted_servers where uuid = ${uuid}
+                       order by deleted_at desc limit 1)`.execute(tx);
   await sql`
     update deleted_servers d set purge_at = clock_timestamp()
       from (select uuid, node_id from deleted_servers where made_by = ${organisationId} and by_maker

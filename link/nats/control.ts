@@ -153,7 +153,7 @@ export class NatsControl implements ControlSide {
       const answer = parseAnswer<C>(call, decode(data)['answer']);
       if (answer.ok) return answer.value;
       for (const session of this.#of(agent)) this.#end(session);
-      throw new LinkError('disconnected', `${agent.name} gave an invalid answer: ${answer.reason}`);
+      throw new LinkError('interrupted', `${agent.name} gave an invalid answer: ${answer.reason}`);
     } catch (error) {
       throw callFailure(error, agent.name, timeoutMs);
     }

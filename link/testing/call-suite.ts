@@ -90,7 +90,7 @@ export function callTests(meet: Meet): void {
     const node = await connected(t, meeting, NODE);
     node.onCall(async () => ({ kind: 'refused', reason: 7 }) as unknown as AgentAnswer);
     const back = nextConnect(node, 2);
-    await assert.rejects(control.call(NODE, command('a'), TIMEOUT_MS), linkError('disconnected'));
+    await assert.rejects(control.call(NODE, command('a'), TIMEOUT_MS), linkError('interrupted'));
     await back;
     assert.deepEqual(await node.request(nodeHello(), TIMEOUT_MS), DONE);
   });

@@ -150,7 +150,7 @@ class ServedAgent {
     const onEnd = (reason: string): void => {
       this.#refused = true;
       clearTimeout(this.#greetingTimer);
-      this.#calls.failAll(new LinkError('disconnected', `the agent's connection ended: ${reason}`));
+      this.#calls.failAll(new LinkError('interrupted', `the agent's connection ended: ${reason}`));
       onGone();
     };
     const isTaken = (head: Buffer): boolean => {
@@ -191,7 +191,7 @@ class ServedAgent {
     );
     if (answer.ok) return answer.value;
     this.#stream.destroy(answer.reason);
-    throw new LinkError('disconnected', `the agent gave an invalid answer: ${answer.reason}`);
+    throw new LinkError('interrupted', `the agent gave an invalid answer: ${answer.reason}`);
   }
 
   /** Messages to an agent that does not read would accumulate. */

@@ -81,7 +81,8 @@ export function maxBytesOf(kind: string): number {
 export const MAX_GREETING_BYTES = 4 * 1024;
 
 export class LinkError extends Error {
-  readonly code: 'timeout' | 'disconnected' | 'too_large' | 'closed';
+  /** `disconnected`: it was not sent; `interrupted`: it was, and no answer comes. */
+  readonly code: 'timeout' | 'disconnected' | 'interrupted' | 'too_large' | 'closed';
   constructor(code: LinkError['code'], message: string, options?: ErrorOptions) {
     super(message, options);
     this.code = code;

@@ -161,6 +161,7 @@ function refusal(code: FileRefusalCode, reason: string): Problem {
 const SILENCES: Readonly<Record<Silence['why'], string>> = {
   absent: 'The node of the server is not connected, so its files cannot be reached.',
   busy: 'Too much is asked of the node of the server already. Try again.',
+  cut: 'The connection to the node of the server ended before it answered. A change may have been made all the same: look at the files.',
   late: 'The node of the server did not answer in time. A change may have been made all the same: look at the files. A node of an earlier version knows no files, and must be updated.',
 };
 

@@ -11,18 +11,20 @@ import { addNode, addServer, uuidOf } from '../testing/servers.ts';
 const FILES = 'game-servers.files';
 const at = (number: number): string => `/api/x1/game-servers/${uuidOf(number)}/files`;
 
+type Answer = (call: FileCall) => FileAnswer | null | Promise<FileAnswer | null>;
+
 /** A node that answers file calls by this function. */
 async function start(t: TestContext): Promise<
   TestEnvironment & {
     readonly calls: FileCall[];
-    answer: (call: FileCall) => FileAnswer | null;
+    answer: Answer;
   }
 > {
   const world = await startEnvironment(t);
   const node = await new TestNode(world.nodes, 'node-1', await addNode(world.db, 'node-1')).join();
   t.after(() => node.link.close());
   const calls: FileCall[] = [];
-  const answer: (call: FileCall) => FileAnswer | null = () => null;
+  const answer: Answer = () => null;
   const files = { ...world, calls, answer };
   node.link.onCall(async (call) => {
     if (call.kind !== 'node.files') return null;
@@ -311,15 +313,42 @@ test('the activity has as done what the node did, and says of the rest that it w
   assert.deepEqual(rows[2]?.detail, { paths: ['c'], forGood: false });
 });
 
-test('the activity of a server takes an operation on many long paths', async (t) => {
+test('what was begun before a server passed to another organisation is not in the activity of that one', async (t) => {
+  const world = await start(t);
+  await addServer(world.db, { number: 1 });
+  const key = await world.client({ abilities: [FILES] });
+  await sql`
+    insert into services (id, organisation_id, name, owner) values (599, ${OTHER}, 's', 'fleet')`.execute(
+    world.db,
+  );
+  world.answer = async () => {
+    await sql`update game_servers set organisation_id = ${OTHER}, service_id = 599`.execute(
+      world.db,
+    );
+    return DONE;
+  };
+  assert.equal((await key.post(`${at(1)}/folders`, { path: 'new' })).status, 200);
+  const { rows } = await sql`select from server_activity`.execute(world.db);
+  assert.equal(rows.length, 0);
+});
+
+test('the activity of a server takes an operation on many long paths, also one that is refused', async (t) => {
   const world = await start(t);
   await addServer(world.db, { number: 1 });
   const key = await world.client({ abilities: [FILES] });
   world.answer = () => DONE;
   const paths = Array.from({ length: 100 }, (_, index) => `${'名'.repeat(80)}/`.repeat(5) + index);
   assert.equal((await key.delete(at(1), { paths })).status, 200);
+  const moves = paths.map((from) => ({ from, to: `to ${from}` }));
+  const [path = ''] = paths;
+  world.answer = () => ({
+    kind: 'done',
+    done: [],
+    failed: [{ path, code: 'not_found', reason: `There is no ${path}.` }],
+  });
+  assert.equal((await key.post(`${at(1)}/move`, { moves })).status, 200);
   const { rows } = await sql<{ action: string }>`select action from server_activity`.execute(
     world.db,
   );
-  assert.deepEqual(rows, [{ action: 'files.delete' }]);
+  assert.deepEqual(rows, [{ action: 'files.delete' }, { action: 'files.move' }]);
 });

@@ -11,11 +11,12 @@ const ACCEPTED = { kind: 'accepted' } as const;
 /** Nodes `n`, which does not answer while `hangs`, and `m`. */
 async function calling() {
   const link = createMemoryLink(async () => ({ kind: 'done' }));
-  const nodes = { hangs: false };
+  const nodes = { hangs: false, leave: async () => {} };
   for (const name of ['n', 'm']) {
     const node = link.connect({ kind: 'node', name });
     node.onCall(async () => (name === 'n' && nodes.hangs ? null : ACCEPTED));
     await new Promise<void>((resolve) => node.onConnect(resolve));
+    if (name === 'n') nodes.leave = () => node.close();
   }
   const outcomes: string[] = [];
   const calls = new NodeCalls({
@@ -34,6 +35,15 @@ test('returns the answer, silence after the timeout, and at once when the node i
   assert.deepEqual(await calls.call({ ...PLACE, node: 'x' }, START, 60_000), absent);
   assert.deepEqual(await new NodeCalls({ called: () => {} }).call(PLACE, START, 60_000), absent);
   assert.deepEqual(outcomes, ['n power accepted', 'n power late', 'x power absent']);
+});
+
+test('says that a node may have done it where its connection ended before it answered', async () => {
+  const { calls, nodes } = await calling();
+  nodes.hangs = true;
+  const cut = calls.call(PLACE, START, 60_000);
+  await delay(0);
+  await nodes.leave();
+  assert.deepEqual(await cut, { kind: 'silent', why: 'cut' });
 });
 
 test('bounds the calls to one node and refuses further ones at once, until some have ended', async () => {

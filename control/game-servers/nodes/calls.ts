@@ -5,7 +5,7 @@ import { type ControlSide, LinkError } from '@portcullis/link/transport/transpor
 import type { CallKind, GameServerEvents } from '../events.ts';
 
 /** Why there is no answer: not connected, too many calls, or a timeout. */
-export type Silence = { readonly kind: 'silent'; readonly why: 'absent' | 'busy' | 'late' };
+export type Silence = { readonly kind: 'silent'; readonly why: 'absent' | 'busy' | 'cut' | 'late' };
 
 /** A server on its node. */
 export interface ServerPlace {
@@ -94,8 +94,9 @@ export class NodeCalls {
     try {
       return await this.#link.call({ kind: 'node', name: node }, request, withinMs);
     } catch (error) {
-      const isLate = error instanceof LinkError && error.code === 'timeout';
-      return { kind: 'silent', why: isLate ? 'late' : 'absent' };
+      const code = error instanceof LinkError ? error.code : 'disconnected';
+      const why = code === 'timeout' ? 'late' : code === 'interrupted' ? 'cut' : 'absent';
+      return { kind: 'silent', why };
     } finally {
       const left = (this.#ofNode.get(node) ?? 1) - 1;
       if (left === 0) this.#ofNode.delete(node);

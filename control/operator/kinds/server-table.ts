@@ -14,7 +14,7 @@ import {
 } from '../../game-servers/index.ts';
 import { lockNodes, settleOpenings, touchManaged } from '../../game-servers/openings/index.ts';
 import type { Current, Wanted } from '../kind.ts';
-import { changedSettings } from '../people-settings.ts';
+import { changedSettings, isStated } from '../people-settings.ts';
 import { given, kindTable, named } from '../table.ts';
 
 /** The first port of every server, whatever else it is called. */
@@ -188,6 +188,29 @@ async function forgetReplaced(tx: Tx, many: readonly WantedServer[]): Promise<vo
   await sql`
     update game_servers set set_by_people = array(select jsonb_array_elements_text(given.own))
       from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as given (uuid uuid, own jsonb)
+     where game_servers.uuid = given.uuid`.execute(tx);
+}
+
+/**
+ * What a file states is no longer a setting of the people of a server, also where it states what they set: else they could
+ * change it, and the next apply would take that back.
+ */
+export async function forgetStated(
+  tx: Tx,
+  stored: readonly StoredServer[],
+  declared: readonly { readonly object: ServerObject }[],
+): Promise<void> {
+  const wanted = new Map(declared.map(({ object }) => [object.uuid, object]));
+  const rows = stored.flatMap(({ object: { uuid }, facts: { setByPeople: own } }) => {
+    const object = wanted.get(uuid);
+    const stated = object === undefined ? [] : own.filter((pointer) => isStated(object, pointer));
+    return stated.length === 0 ? [] : [{ uuid, stated }];
+  });
+  if (rows.length === 0) return;
+  await sql`
+    update game_servers set set_by_people = array(
+             select unnest(set_by_people) except select jsonb_array_elements_text(given.stated) order by 1)
+      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as given (uuid uuid, stated jsonb)
      where game_servers.uuid = given.uuid`.execute(tx);
 }
 

@@ -21,7 +21,7 @@ const SCOPE: WatchScope = {
 const FLOOD_PPS = 12_000;
 const ENDLESS_SECONDS = 180;
 /** For which a flood goes on after the agent was started again: it counts by then on a busy machine too, and dates the end. */
-const HELD_MS = 25_000;
+const HELD_MS = 45_000;
 /** A loaded machine reads counters late and loses samples. */
 const DATED_MS = 3_000;
 const LEAST_PEAK = 0.5;

@@ -117,8 +117,8 @@ export async function denyInTurn(api: ApiClient, ip: string, port: number): Prom
     try {
       return await deny(api, ip, port);
     } catch (error) {
-      if (!(error instanceof Error && error.message === '429') || performance.now() > until)
-        throw error;
+      const isBusy = error instanceof Error && ['429', '503'].includes(error.message);
+      if (!isBusy || performance.now() > until) throw error;
     }
     await delay(LOOK_MS);
   }

@@ -217,6 +217,10 @@ describe('sessions of SFTP over processes', { skip: skipUnless(NEEDS) }, () => {
       await cut(t, () => stack.applyFleet(fleetOf(true)));
     } finally {
       await stack.applyFleet(fleetOf(false));
+      await eventually('the node knows that it is over', async () => {
+        const { status } = await stack.api.call('GET', `${SERVER}/files`);
+        return status === 200;
+      });
     }
   });
 

@@ -15,13 +15,24 @@ const KEPT = 10;
  * so its secret works again; a secret that the undone apply replaced does not come back.
  */
 export async function keepAppliedFile(tx: Tx, file: FleetFile): Promise<void> {
-  const content = gzipSync(serialize({ form: FORM, file: withoutSecrets(file) }));
+  const content = contentOf(file);
   await sql`insert into fleet_applies (path, content) values (${file.path}, ${content})`.execute(
     tx,
   );
   await sql`
     delete from fleet_applies
      where id <= (select max(id) from fleet_applies) - ${KEPT}`.execute(tx);
+}
+
+/** Whether it is the file that was kept last. */
+export async function isKeptLast(tx: Tx, file: FleetFile): Promise<boolean> {
+  const { rows } = await sql<{ content: Buffer }>`
+    select content from fleet_applies order by id desc limit 1`.execute(tx);
+  return rows[0]?.content.equals(contentOf(file)) ?? false;
+}
+
+function contentOf(file: FleetFile): Buffer {
+  return gzipSync(serialize({ form: FORM, file: withoutSecrets(file) }));
 }
 
 /** The file that was applied before the last one. Null if there is none of this version. */

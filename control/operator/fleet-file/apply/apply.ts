@@ -6,10 +6,10 @@ import { Problem } from '../../../problem.ts';
 import { Batch } from '../../../fleet/batch.ts';
 import { adoptNamed } from './adopt.ts';
 import { lockEverything } from '../../../db/locks.ts';
-import { keepAppliedFile } from './applied-files.ts';
+import { isKeptLast, keepAppliedFile } from './applied-files.ts';
 import { saveEggs, sweepEggs } from '../../../game-servers/index.ts';
 import { type CreatedFleetKey, PlanRun } from './plan-run.ts';
-import { culpritOf } from '../../index.ts';
+import { culpritOf, forgetStated } from '../../index.ts';
 import type { FleetChange, FleetPlan } from '../plan/change.ts';
 import type { FleetFile } from '../desired.ts';
 import { type Mistake, renderMistake } from '../mistakes.ts';
@@ -121,10 +121,13 @@ export async function applyFleet(
       ...(onProgress && { onProgress }),
     });
     if (plan.changes.some(isOfServers)) await sweepEggs(tx);
+    await forgetStated(tx, state.objects.server, file.objects.server);
     if (plan.changes.length > 0) await notifyAccess(tx);
     const generation = await batch.takeGeneration('fleet.apply');
     await auditChanges(tx, actor, plan.changes, organisations, generation);
-    if (plan.changes.length > 0) await keepAppliedFile(tx, file);
+    // What it adopts is no change, but an undo must not go back to before.
+    const isNew = plan.changes.length > 0 || (adopt && !(await isKeptLast(tx, file)));
+    if (isNew) await keepAppliedFile(tx, file);
     const edges = file.objects.edge.map(({ object }) => object.name);
     const nodes = file.objects.node.map(({ object }) => object.name);
     return { changes: plan.changes, notes: plan.notes, createdKeys, edges, nodes, generation };

@@ -51,4 +51,9 @@ test('hands objects that were made by hand to the file that names them, and no o
     { name: 'other', owner: 'portal' },
     { name: 'web', owner: 'fleet' },
   ]);
+  await applyFleet(db, mustParse(text), options);
+  await applyText(db, fleet(`${KEYS}\n    groups: [{ name: web }, { name: later }]`));
+  const previous = await loadPreviousFile(db);
+  const groups = previous?.file.objects.group.map(({ object }) => object.name);
+  assert.deepEqual(groups, ['web'], 'an undo does not go back to before the adoption');
 });

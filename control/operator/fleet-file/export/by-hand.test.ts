@@ -85,11 +85,12 @@ async function start(t: Parameters<typeof startEnvironment>[0]) {
     node: 'n9',
     egg: 'own',
     egg_document: OWN_EGG,
+    image: 'one',
     variables: { MOTD: 'from its people', MAP: 'two' },
     limits: { memory: 256, cpu: 100, disk: 512 },
     allocation: { ip: '192.0.2.7', port: 25_565 },
   });
-  await sql`update game_servers set set_by_people = '{/variables/MOTD}' where uuid = ${UUID}`.execute(
+  await sql`update game_servers set set_by_people = '{/image,/name,/variables/MOTD}' where uuid = ${UUID}`.execute(
     environment.db,
   );
   return { ...environment, operator };
@@ -114,8 +115,9 @@ test('what was made by hand is exported and handed over without a change, and wh
     responders: dataOf<object[]>(await operator.get(`${OPERATOR_PREFIX}/responders`)),
     edges: dataOf<object[]>(await operator.get(`${OPERATOR_PREFIX}/edges`)),
   });
+  const others = new Set(['owner', 'set_by_people']);
   const withoutOwner = (value: unknown) =>
-    JSON.parse(JSON.stringify(value, (name, member) => (name === 'owner' ? undefined : member)));
+    JSON.parse(JSON.stringify(value, (name, member) => (others.has(name) ? undefined : member)));
   const before = await read();
   const { text, left, differences, variables } = await exportFleet(db, WHERE);
   assert.deepEqual([differences, variables], [[], ['RESPONDER_HOOK_SECRET']]);
@@ -140,6 +142,9 @@ test('what was made by hand is exported and handed over without a change, and wh
   const options = { allowLosses: false, adopt: true, actor: TEST_ACTOR };
   assert.deepEqual((await applyFleet(db, file, options)).changes, []);
   assert.deepEqual(withoutOwner(await read()), withoutOwner(before));
+  // The file has to state the name, so it is no longer one that people set.
+  const { rows } = await sql`select set_by_people as own from game_servers`.execute(db);
+  assert.deepEqual(rows, [{ own: ['/image', '/variables/MOTD'] }]);
   const again = await exportFleet(db, WHERE);
   assert.deepEqual([again.differences, again.left.length], [[], left.length]);
 });
@@ -163,8 +168,10 @@ test('an egg that only this installation has is named by its digest, with what w
   assert.deepEqual(await planned(text), []);
   const [unknown] = await planned(text.replace(/egg_digest: .*/, `egg_digest: ${'f'.repeat(64)}`));
   assert.match(unknown ?? '', /There is no egg own with the digest f+: leave egg_digest out/);
-  const [unchecked] = await planned(text.replace('MAP: two', 'MAP: three'));
-  assert.match(unchecked ?? '', /not at hand to check the image and the variables/);
+  for (const other of [text.replace('MAP: two', 'MAP: three'), text.replace(/ MAP: two,? ?/, '')]) {
+    const [unchecked] = await planned(other);
+    assert.match(unchecked ?? '', /not at hand to check the image and the variables/);
+  }
 });
 
 test('a default that a caller set on a holding of the file goes with it', async (t) => {

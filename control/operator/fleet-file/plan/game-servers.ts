@@ -1,4 +1,5 @@
 import type { ServerObject } from '@portcullis/contract/schemas/declared/game-server.ts';
+import { sameValue, type StoredServer, withSettings } from '../../index.ts';
 import type { PlanDraft } from './draft.ts';
 
 /** Notes servers that a key names and that do not exist: a later file may create them, but most are mistyped. */
@@ -33,12 +34,12 @@ export function noteEggs(draft: PlanDraft): void {
 export function refuseMissingEggs(draft: PlanDraft): void {
   const { file, state } = draft;
   const digests = new Set(file.eggs.map(({ found }) => found.digest));
-  const stored = new Map(state.objects.server.map(({ object }) => [object.uuid, object]));
+  const stored = new Map(state.objects.server.map((row) => [row.object.uuid, row]));
   for (const { object, at } of file.objects.server) {
     const { uuid, egg, egg_digest: digest } = object;
     if (digests.has(digest)) continue;
     const before = stored.get(uuid);
-    if (before?.egg_digest !== digest) {
+    if (before?.object.egg_digest !== digest) {
       draft.refuse(at, `There is no egg ${egg} with the digest ${digest}: leave egg_digest out.`);
     } else if (hasOtherSettings(before, object)) {
       const message = `The egg ${egg} of the digest ${digest} is not at hand to check the image and the variables: put it beside this file, or leave them as they are.`;
@@ -47,7 +48,10 @@ export function refuseMissingEggs(draft: PlanDraft): void {
   }
 }
 
-function hasOtherSettings(before: ServerObject, { image, variables }: ServerObject): boolean {
-  const given = Object.entries(variables);
-  return image !== before.image || given.some(([env, value]) => before.variables[env] !== value);
+function hasOtherSettings(
+  { object: before, facts }: StoredServer,
+  declared: ServerObject,
+): boolean {
+  const { image, variables } = withSettings(declared, before, facts.setByPeople);
+  return image !== before.image || !sameValue(variables, before.variables);
 }

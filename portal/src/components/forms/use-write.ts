@@ -31,7 +31,7 @@ export interface AfterWrite<Input, Result> {
 }
 
 /** How long what was removed is known to be, after the page that did it has gone: an operator may restore it. */
-const REMOVED_MS = 5_000;
+const REMOVED_MS = 30_000;
 
 function removalKey(key: QueryKey): QueryKey {
   return ['removes', ...key];
