@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 /** Below those that systems give to connections (Linux from 32768 on, others from 49152), and those of the fuzzer. */
 const [FIRST, END] = [10_000, 18_000];
 
-/** Those of this process, which may not be in use yet. */
+/** The ports that this process has drawn, which may not be in use yet. */
 const drawn = new Set<number>();
 
 /**

@@ -192,8 +192,8 @@ async function forgetReplaced(tx: Tx, many: readonly WantedServer[]): Promise<vo
 }
 
 /**
- * What a file states is no longer a setting of the people of a server, also where it states what they set: else they could
- * change it, and the next apply would take that back.
+ * Takes from the people of servers the settings that a file states, also where it states what they set: else they could
+ * change them, and the next apply would take that back.
  */
 export async function forgetStated(
   tx: Tx,
