@@ -1,7 +1,7 @@
 import { before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Machines } from '../../stack/machines.ts';
-import { denyInTurn, survives } from './survival.ts';
+import { denyInTurn, inTurn, survives } from './survival.ts';
 
 const OTHER = '203.0.113.250';
 
@@ -70,8 +70,8 @@ function edgeFaults(): void {
       machines.setWire('ams1', 'down');
       try {
         await machines.endLease('ams1');
-        const generation = await denyInTurn(machines.api, OTHER, 9);
-        await machines.api.liveAt(OTHER, generation);
+        const { generation } = await denyInTurn(machines.api, OTHER);
+        await inTurn(() => machines.api.liveAt(OTHER, generation));
       } finally {
         // The tests after this one need the edge.
         machines.setWire('ams1', 'up');

@@ -90,15 +90,14 @@ async function forget(api: ApiClient): Promise<void> {
 
 /** A port that every edge denies before the fault. */
 async function denied(machines: Machines): Promise<number> {
-  const port = (nextWrite += 1) + FIRST_PORT;
-  const generation = await deny(machines.api, GUARDED, port);
+  const { port, generation } = await denyInTurn(machines.api, GUARDED);
   await machines.api.liveAt(GUARDED, generation);
   await machines.confirmed(generation, CATCH_UP_MS);
   return port;
 }
 
 /** Returns the generation with which it was accepted. */
-export async function deny(api: ApiClient, ip: string, port: number): Promise<number> {
+async function deny(api: ApiClient, ip: string, port: number): Promise<number> {
   const rule = { action: 'deny', protocol: 'tcp', destination_port: String(port) };
   const { status, headers } = await api.call('POST', `/api/v1/firewall/ips/${ip}/rules`, rule);
   if (status !== 201) throw new Error(String(status));
@@ -110,15 +109,28 @@ function describe(failures: ReadonlyMap<string, number>): string {
   return counts.length === 0 ? 'none' : counts.join(', ');
 }
 
-/** The same, where other writes leave it no room at once: an organisation has its share of those that are answered. */
-export async function denyInTurn(api: ApiClient, ip: string, port: number): Promise<number> {
+/**
+ * Denies a port of its choice beside other writes, which may leave it no room at once: an organisation has its share of what is
+ * answered. Another one with each attempt, because one that was cut off may have been accepted.
+ */
+export async function denyInTurn(
+  api: ApiClient,
+  ip: string,
+): Promise<{ readonly port: number; readonly generation: number }> {
+  return inTurn(async () => {
+    const port = (nextWrite += 1) + FIRST_PORT;
+    return { port, generation: await deny(api, ip, port) };
+  });
+}
+
+/** Repeats what fails while others take the room of connections and answers. */
+export async function inTurn<T>(act: () => Promise<T>): Promise<T> {
   const until = performance.now() + CATCH_UP_MS;
   for (;;) {
     try {
-      return await deny(api, ip, port);
+      return await act();
     } catch (error) {
-      const isBusy = error instanceof Error && ['429', '503'].includes(error.message);
-      if (!isBusy || performance.now() > until) throw error;
+      if (performance.now() > until) throw error;
     }
     await delay(LOOK_MS);
   }
