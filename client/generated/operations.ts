@@ -3700,7 +3700,7 @@ export type ServerActivity = {
     /** The address that it came from. */
     readonly source: string | null;
     readonly action: string;
-    /** What it was done with. `refused`: it was not done, and why; with `failed` that many parts were not. `unconfirmed`: nobody knows whether it was. */
+    /** The files, command, people or settings of the action. `refused`: the reason why it was not done; with `failed`, how many of its parts were not. `unconfirmed`: the reason why it is not known whether it was done. */
     readonly detail: Readonly<Record<string, unknown>>;
     /** How often it was done within a minute. */
     readonly times: number;

@@ -84,7 +84,7 @@ export const ServerActivity = object('ServerActivity', 'What was done with a ser
       detail: Type.Unsafe<Record<string, unknown>>({
         type: 'object',
         description:
-          'What it was done with. `refused`: it was not done, and why; with `failed` that many parts were not. `unconfirmed`: nobody knows whether it was.',
+          'The files, command, people or settings of the action. `refused`: the reason why it was not done; with `failed`, how many of its parts were not. `unconfirmed`: the reason why it is not known whether it was done.',
       }),
       times: natural({ description: 'How often it was done within a minute.' }),
     },

@@ -189,7 +189,8 @@ function put(file: Record<string, unknown>, path: readonly FileStep[], value: un
     const empty: Nest = isLast || typeof next === 'string' ? {} : [];
     const name = nameOf(nest, step);
     pointer.push(name);
-    const inside: unknown = Reflect.get(nest, name) ?? empty;
+    // An organisation may have the name of what every object inherits, such as `constructor`.
+    const inside: unknown = Object.hasOwn(nest, name) ? Reflect.get(nest, name) : empty;
     if (isLast)
       Reflect.set(
         nest,

@@ -76,6 +76,15 @@ test('an export of any drawn fleet has nothing to change, of the file or made by
   await fc.assert(property, { numRuns: 15 });
 });
 
+test('an organisation has any name that a file may give it', async (t) => {
+  const { db } = await testDatabase(t);
+  const text = 'organisations:\n  constructor: { name: Builders }\n';
+  await apply(db, text);
+  const exported = await exportFleet(db, WHERE);
+  assert.deepEqual([exported.differences, exported.left], [[], []]);
+  assert.ok(exported.text.endsWith(text), exported.text);
+});
+
 for (const [name, text] of [
   ['the example', EXAMPLE],
   ['every kind', WHOLE],

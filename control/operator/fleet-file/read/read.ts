@@ -24,7 +24,8 @@ export async function readChecked(
   path: string,
   source: EggSource,
 ): Promise<FleetFileResult> {
-  const eggs = await readEggs(checked.text.library ?? [], checked.eggs, path, source);
+  const { library = [] } = checked.text;
+  const eggs = await readEggs(library, checked.eggs, path, source);
   return parseFleet(checked, path, { eggs, compile: source.compile, mayKeepEggs: true });
 }
 
